@@ -1,4 +1,4 @@
-"""What holds for all tests. The sandbox comes from its own plugin, `sandbox.pytest_plugin`."""
+"""What holds for all tests. The sandbox comes from its own plugin, `config_rule_sandbox.pytest_plugin`."""
 
 import gc
 import importlib
@@ -20,7 +20,7 @@ from express_path import domain
 if TYPE_CHECKING:
     from functools import _lru_cache_wrapper
 
-    from sandbox.server import Sandbox
+    from config_rule_sandbox.server import Sandbox
     from tests.support.network import Builder
 
 # How long an example takes says nothing on a shared machine. Examples depend on the test alone, so that a change is

@@ -17,8 +17,8 @@ from tempfile import TemporaryDirectory
 import jmespath
 
 from benchmarks.pages import with_table
-from sandbox.networks import Account
-from sandbox.server import Sandbox
+from config_rule_sandbox.networks import Account
+from config_rule_sandbox.server import Sandbox
 from tests.support.everything import Everything
 
 ROOT = Path(__file__).parents[1]

@@ -12,13 +12,13 @@ from unittest.mock import patch
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from config_rule_sandbox.cloudwatch import earlier, extracted
+from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.config_service.deployment import RuleDefinition
+from config_rule_sandbox.networks import Account, BehindNatGateway
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.handlers import evaluate
-from sandbox.cloudwatch import earlier, extracted
-from sandbox.config_loop import ConfigLoop
-from sandbox.config_service.deployment import RuleDefinition
-from sandbox.networks import Account, BehindNatGateway
-from sandbox.server import Sandbox
 
 VPCS, PRIVATE_SUBNETS = 4, 4
 """The size of the network that is counted: VPCs, and subnets of each VPC that one route table governs."""

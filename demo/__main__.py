@@ -11,6 +11,9 @@ from contextlib import ExitStack
 
 from rich.console import Console
 
+from config_rule_sandbox.lambda_runtime import RuntimeStartError
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 from demo.by_hand import fix_by_hand
 from demo.function import BuildError, in_lambda_runtime, in_this_process, runs_on_lambda_runtime
 from demo.healing import Healing
@@ -18,9 +21,6 @@ from demo.output import Narrator, Stopwatch
 from demo.runbooks import Runbooks
 from demo.situations import familiar, owned_by_a_stack, remove_default_vpc, without_endpoint
 from demo.stage import Stage
-from sandbox.lambda_runtime import RuntimeStartError
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 
 STORY = """\
 Three private subnets in three Availability Zones reach the internet through a NAT gateway, which charges for every \

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from sandbox.lambda_runtime import LambdaRuntime, find_emulator, in_process
-from sandbox.server import Sandbox
+from config_rule_sandbox.lambda_runtime import LambdaRuntime, find_emulator, in_process
+from config_rule_sandbox.server import Sandbox
 
 Invoke = Callable[[Any], Any]
 

@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from config_rule_sandbox.calls import Call
+from config_rule_sandbox.ssm.execution import FAILED, SUCCESS
 from demo.runbooks import HEAL, UNDO, Execution, Runbooks
 from demo.situations import Situation
 from demo.stage import Expected, Stage
 from demo.steps import StepLine, failures, step_outputs
 from demo.verdicts import Row
-from sandbox.calls import Call
-from sandbox.ssm.execution import FAILED, SUCCESS
 
 FLAGGED: Expected = {
     "data-private": ("NON_COMPLIANT", "NAT_GATEWAY"),

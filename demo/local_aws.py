@@ -25,22 +25,22 @@ from moto.cloudformation.responses import CloudFormationResponse
 from moto.config.models import config_backends
 from moto.core.responses import ActionResult, EmptyResult
 
+from config_rule_sandbox.cloudformation.account import Account
+from config_rule_sandbox.cloudformation.kinds import KINDS
+from config_rule_sandbox.cloudformation.stacks import FAILURES, create_stack, update_stack
+from config_rule_sandbox.cloudformation.values import TemplateError, read
+from config_rule_sandbox.config_items.direct import direct_client
+from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.config_service.deployment import RuleDefinition, prepare
+from config_rule_sandbox.described_stacks import created_stacks
+from config_rule_sandbox.lambda_runtime import in_process
+from config_rule_sandbox.patches import Patches
+from config_rule_sandbox.remediation import Remediation, RemediationError, remediations_of
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
+from config_rule_sandbox.ssm.automation import StillRunningError
 from demo.function import EVALUATE, PLAN, handler_of
 from org.expansion import transform
-from sandbox.cloudformation.account import Account
-from sandbox.cloudformation.kinds import KINDS
-from sandbox.cloudformation.stacks import FAILURES, create_stack, update_stack
-from sandbox.cloudformation.values import TemplateError, read
-from sandbox.config_items.direct import direct_client
-from sandbox.config_loop import ConfigLoop
-from sandbox.config_service.deployment import RuleDefinition, prepare
-from sandbox.described_stacks import created_stacks
-from sandbox.lambda_runtime import in_process
-from sandbox.patches import Patches
-from sandbox.remediation import Remediation, RemediationError, remediations_of
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
-from sandbox.ssm.automation import StillRunningError
 
 SECONDS_APART = 0.5
 """The time between two looks of AWS Config at the network."""

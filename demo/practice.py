@@ -10,14 +10,14 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from config_rule_sandbox.cloudformation.account import Account
+from config_rule_sandbox.cloudformation.stacks import create_stack
+from config_rule_sandbox.server import Sandbox
 from demo.function import FUNCTIONS
 from demo.local_aws import in_this_process
 from demo.situations import familiar, owned_by_a_stack, remove_default_vpc, without_endpoint
 from org.archive import write_archive
 from org.expansion import expand
-from sandbox.cloudformation.account import Account
-from sandbox.cloudformation.stacks import create_stack
-from sandbox.server import Sandbox
 
 PREFIX = "practice"
 GUIDE = """\

@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 from demo.function import LEDGER, PLAN_FUNCTION, Invoke
 from demo.steps import StepLine, step_lines
 from org.expansion import runbook
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 
 HEAL, UNDO = "AddS3ExpressGatewayEndpoint", "RemoveS3ExpressGatewayEndpoint"
 ROLE = "express-path-automation"

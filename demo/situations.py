@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from sandbox.dynamic import Client
-from sandbox.server import Sandbox
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.server import Sandbox
 
 FAMILIAR_BLOCK = "10.20.0.0/16"
 ANYWHERE = "0.0.0.0/0"

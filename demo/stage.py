@@ -2,14 +2,14 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
+from config_rule_sandbox.config_items.items import DIRECTORY_BUCKET, NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
+from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.config_service.deployment import RuleDefinition
+from config_rule_sandbox.server import Sandbox
 from demo.function import EVALUATE_FUNCTION, Invoke
 from demo.output import Narrator
 from demo.situations import Situation
 from demo.verdicts import Row, rows
-from sandbox.config_items.items import DIRECTORY_BUCKET, NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
-from sandbox.config_loop import ConfigLoop
-from sandbox.config_service.deployment import RuleDefinition
-from sandbox.server import Sandbox
 
 RULE = RuleDefinition(
     "s3express-no-nat-path", EVALUATE_FUNCTION, (ROUTE_TABLE, SUBNET, VPC_ENDPOINT, NAT_GATEWAY, DIRECTORY_BUCKET)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import takewhile, zip_longest
 from typing import Any
 
-from sandbox.calls import READING_VERBS
+from config_rule_sandbox.calls import READING_VERBS
 
 Step = Mapping[str, Any]
 """A StepExecution (botocore model)."""

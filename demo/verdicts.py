@@ -4,9 +4,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.config_service.invocation import Delivery
 from demo.situations import Situation
-from sandbox.config_loop import ConfigLoop
-from sandbox.config_service.invocation import Delivery
 
 SUBNET = "AWS::EC2::Subnet"
 KINDS = {"NAT_GATEWAY": "NAT gateway"}

@@ -19,12 +19,12 @@ from botocore.regions import EndpointResolver
 
 import compile_artifact
 import trim_artifact
+from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.lambda_runtime import LambdaRuntime
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 from express_path.adapters.event_bus import ATTEMPTS
 from express_path.adapters.heal_steps import CONTRACT
-from sandbox.config_loop import ConfigLoop
-from sandbox.lambda_runtime import LambdaRuntime
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 from tests.support.ledgers import LEDGER, LedgerTable, heal_id
 from tests.support.network import Builder, Private
 from tests.support.rule import RULE

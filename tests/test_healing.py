@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 from express_path import healing
 from express_path.adapters.heal_steps import CONTRACT
 from express_path.errors import (
@@ -23,8 +25,6 @@ from express_path.errors import (
     TableChangedError,
 )
 from express_path.handlers import plan_heal
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 from tests.support.ledgers import LEDGER, SEEN, TIME, LedgerTable, heal_id
 from tests.support.network import Builder, Private
 

@@ -11,13 +11,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from config_rule_sandbox.networks import Account, Hub
+from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import parse_parameters
-from sandbox.networks import Account, Hub
-from sandbox.server import Sandbox
 from tests.support.command import invoke, scan
 from tests.support.config_aggregator import Aggregator, answering
 from tests.support.everything import Everything

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.server import Sandbox
+from config_rule_sandbox.server import Sandbox
 from tests.support.rule import Rule
 
 EVENTS = Path(__file__).parents[1] / "events"

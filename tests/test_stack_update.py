@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.cloudformation.account import Account
+from config_rule_sandbox.cloudformation.stacks import Stack, create_stack, update_stack
+from config_rule_sandbox.config_items.direct import direct_client
+from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.config_service import results_of
+from config_rule_sandbox.config_service.deployment import RuleDefinition, prepare
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 from express_path.handlers import evaluate, plan_heal
 from org.expansion import expand
-from sandbox.cloudformation.account import Account
-from sandbox.cloudformation.stacks import Stack, create_stack, update_stack
-from sandbox.config_items.direct import direct_client
-from sandbox.config_loop import ConfigLoop
-from sandbox.config_service import results_of
-from sandbox.config_service.deployment import RuleDefinition, prepare
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 from tests.support.heals import Vpc, run_id_of, status
 from tests.support.network import Builder
 from tests.support.rule import RULE, Context

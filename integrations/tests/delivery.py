@@ -3,11 +3,11 @@
 import json
 from typing import Any
 
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.event_sources import poll
+from config_rule_sandbox.security_hub import findings_of
+from config_rule_sandbox.server import Sandbox
 from express_path_integrations.handlers import security_hub
-from sandbox.dynamic import Client
-from sandbox.event_sources import poll
-from sandbox.security_hub import findings_of
-from sandbox.server import Sandbox
 from tests.support.rule import Context
 from tests.support.template import INTEGRATIONS, expanded
 

@@ -6,6 +6,10 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from config_rule_sandbox.config_service import Result, results_of
+from config_rule_sandbox.config_service.deployment import deploy_rule
+from config_rule_sandbox.security_hub import findings_of
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason
@@ -17,10 +21,6 @@ from express_path.events.schema import PublishedVerdict, RuleRun, SweepCompleted
 from express_path.events.writer import Entry, changed_entry, completed_entry
 from express_path_integrations.handlers.security_hub import compose_services, handler
 from express_path_integrations.updating import IntegrationServices
-from sandbox.config_service import Result, results_of
-from sandbox.config_service.deployment import deploy_rule
-from sandbox.security_hub import findings_of
-from sandbox.server import Sandbox
 from tests.support.rule import RULE, Context
 
 START = datetime(2026, 11, 22, tzinfo=UTC)

@@ -2,8 +2,8 @@
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
 from integrations.tests.delivery import BUS, Delivery
-from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import Rule
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.config_items.direct import direct_client
+from config_rule_sandbox.iam import enforced
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.path.reasons import Reason
 from integrations.tests.hub import Hub, at
-from sandbox.config_items.direct import direct_client
-from sandbox.iam import enforced
-from sandbox.refusals import refused
-from sandbox.server import Sandbox
 from tests.support.template import INTEGRATIONS, expanded
 
 LISTED: dict[str, dict[str, list[str]]] = json.loads((Path(__file__).parents[1] / "operations.json").read_bytes())

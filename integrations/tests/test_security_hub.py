@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.config_service import Result
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.path.reasons import Reason
 from express_path.errors import ApiError, FindingsError, RecordError, SettingError
 from express_path_integrations.adapters.messages import parse_message
@@ -15,8 +17,6 @@ from express_path_integrations.findings import RuleScope
 from express_path_integrations.handlers import security_hub
 from express_path_integrations.handlers.security_hub import compose_services
 from integrations.tests.hub import ACCOUNT, LATER, REGION, SUBNET, Hub, at
-from sandbox.config_service import Result
-from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import RULE, Context
 

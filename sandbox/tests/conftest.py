@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox import tracing
+from config_rule_sandbox import tracing
 
 
 @pytest.fixture(autouse=True)

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from sandbox.cloudwatch import Datapoint, alarm_state
-from sandbox.dynamic import Client
-from sandbox.server import Sandbox
+from config_rule_sandbox.cloudwatch import Datapoint, alarm_state
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.server import Sandbox
 
 NOW = datetime.now(UTC).replace(minute=0, second=0, microsecond=0)
 HOUR = timedelta(hours=1)

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from sandbox.cloudformation.account import Account
-from sandbox.cloudformation.kinds import create_table
-from sandbox.dynamic import Client
-from sandbox.iam import enforced
-from sandbox.refusals import refused
-from sandbox.server import Sandbox
+from config_rule_sandbox.cloudformation.account import Account
+from config_rule_sandbox.cloudformation.kinds import create_table
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.iam import enforced
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.server import Sandbox
 
 TABLE = "arn:aws:dynamodb:us-east-1:123456789012:table/Ledger"
 WRITES = ["PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem", "PartiQLInsert", "PartiQLUpdate", "PartiQLDelete"]

@@ -6,12 +6,12 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from sandbox.config_items.direct import direct_client
-from sandbox.dynamic import Client
-from sandbox.event_sources import poll
-from sandbox.iam import enforced
-from sandbox.refusals import refused
-from sandbox.server import Sandbox
+from config_rule_sandbox.config_items.direct import direct_client
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.event_sources import poll
+from config_rule_sandbox.iam import enforced
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.server import Sandbox
 
 FUNCTION = "arn:aws:lambda:us-east-1:123456789012:function:consumer"
 

@@ -2,10 +2,10 @@
 
 import json
 
-from sandbox.dynamic import Client
-from sandbox.iam import enforced
-from sandbox.refusals import refused
-from sandbox.server import Sandbox
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.iam import enforced
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.server import Sandbox
 
 READS = {
     "Version": "2012-10-17",

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from sandbox.dynamic import Client
-from sandbox.iam import enforced
-from sandbox.iam_policies import Authorization, UnsupportedPolicyError, is_allowed
-from sandbox.refusals import refused
-from sandbox.server import Sandbox
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.iam import enforced
+from config_rule_sandbox.iam_policies import Authorization, UnsupportedPolicyError, is_allowed
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.server import Sandbox
 
 ENDPOINT = "arn:aws:ec2:us-east-1:123456789012:vpc-endpoint/vpce-1"
 WANTED = Authorization("ec2:ModifyVpcEndpoint", ENDPOINT, {"aws:ResourceTag/Team": ["net"], "aws:TagKeys": ["a", "b"]})

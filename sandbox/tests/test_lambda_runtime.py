@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.lambda_runtime import (
+from config_rule_sandbox.lambda_runtime import (
     FunctionError,
     FunctionTimeoutError,
     LambdaRuntime,

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from sandbox.dynamic import Client
-from sandbox.server import Sandbox
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.server import Sandbox
 
 NOW = datetime.now(UTC).replace(microsecond=0)
 PARSE = 'parse @message "* * * *" as interface, source, size, state'

@@ -2,7 +2,7 @@
 
 import json
 
-from sandbox.server import Sandbox
+from config_rule_sandbox.server import Sandbox
 
 FAMILY = {"Type": "TERM_MATCH", "Field": "productFamily", "Value": "NAT Gateway"}
 

@@ -14,14 +14,14 @@ import pytest
 from botocore.client import BaseClient
 from botocore.config import Config
 
-from sandbox import config_service
-from sandbox.config_service import Result, results_of
-from sandbox.config_service.deployment import RuleDefinition, deploy_rule
-from sandbox.patches import Patches
-from sandbox.refusals import refused
-from sandbox.remediation import Remediation
-from sandbox.server import CREDENTIALS, Sandbox
-from sandbox.ssm import Automation
+from config_rule_sandbox import config_service
+from config_rule_sandbox.config_service import Result, results_of
+from config_rule_sandbox.config_service.deployment import RuleDefinition, deploy_rule
+from config_rule_sandbox.patches import Patches
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.remediation import Remediation
+from config_rule_sandbox.server import CREDENTIALS, Sandbox
+from config_rule_sandbox.ssm import Automation
 
 RULE = "network-rule"
 TRUST = {

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from sandbox.dynamic import Client
-from sandbox.refusals import refused
-from sandbox.security_hub import Findings, findings_of
-from sandbox.server import Sandbox
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.security_hub import Findings, findings_of
+from config_rule_sandbox.server import Sandbox
 
 NOTE = {"Text": "text", "UpdatedBy": "jane"}
 

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import pytest
 from botocore.exceptions import ClientError
 
-from sandbox.server import Sandbox
+from config_rule_sandbox.server import Sandbox
 
 ROOT = Path(__file__).parents[1]
 LEAVES_NO_TRACE = """
@@ -22,7 +22,7 @@ owners = (moto.settings, EC2Backend, EC2Response, S3Response, core.TaggedEC2Reso
           route_tables.Route, route_tables.RouteTable, subnets.Subnet)
 attributes = lambda: [dict(vars(owner)) for owner in owners]
 before = attributes()
-from sandbox.server import Sandbox
+from config_rule_sandbox.server import Sandbox
 assert attributes() == before, "importing changed moto"
 with Sandbox():
     assert attributes() != before, "nothing was corrected"

@@ -1,8 +1,8 @@
 """Service Quotas: applied values and defaults are two calls."""
 
-from sandbox.refusals import refused
-from sandbox.server import Sandbox
-from sandbox.service_quotas import applied_quotas
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.service_quotas import applied_quotas
 
 ENDPOINTS = {"ServiceCode": "vpc", "QuotaCode": "L-1B52E74A"}
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.dynamic import Client
-from sandbox.server import Sandbox
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.server import Sandbox
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGE = ROOT / "sandbox"
+PACKAGE = ROOT / "config_rule_sandbox"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TESTS = sorted(Path(__file__).parent.rglob("*.py"))
 DEPENDENCIES = {"boto3", "botocore", "cfnlint", "moto", "pytest", "werkzeug", "xmltodict", "yaml"}
@@ -61,7 +61,7 @@ def corrections() -> set[str]:
 def test_imports_only_the_sandbox_and_its_dependencies(paths: list[Path]) -> None:
     """Everything in the package and its tests imports the standard library, moto and what moto needs, and the sandbox."""
     assert len(paths) > 20
-    allowed = {*sys.stdlib_module_names, *DEPENDENCIES, "sandbox"}
+    allowed = {*sys.stdlib_module_names, *DEPENDENCIES, "config_rule_sandbox"}
     roots = {name(path): {module.partition(".")[0] for module in imported(path)} for path in paths}
     assert {path: found - allowed for path, found in roots.items() if not found <= allowed} == {}
 

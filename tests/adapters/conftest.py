@@ -2,8 +2,8 @@
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
-from sandbox.server import Sandbox
 
 
 @pytest.fixture

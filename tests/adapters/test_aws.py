@@ -6,9 +6,9 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
+from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws, calling, pages, unless_denied
 from express_path.errors import ApiError
-from sandbox.server import Sandbox
 
 
 def refuse(code: str) -> None:

@@ -10,6 +10,8 @@ import boto3
 import pytest
 from botocore.stub import Stubber
 
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.service_quotas import applied_quotas
 from express_path.adapters.aws import Aws
 from express_path.adapters.heal_reader import ENDED, evidence_for, failed_steps, has_ended
 from express_path.adapters.network_reader import SnapshotReader
@@ -28,8 +30,6 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
-from sandbox.server import Sandbox
-from sandbox.service_quotas import applied_quotas
 from tests.support.network import Builder, Private
 
 RUN = "00000000-0000-0000-0000-000000000001"

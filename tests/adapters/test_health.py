@@ -5,6 +5,9 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.remediation import Remediation, add_exception, remediations_of
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 from express_path.adapters.aws import LAMBDA_CONFIG, Aws
 from express_path.adapters.health import (
     NO_NOTICES,
@@ -16,9 +19,6 @@ from express_path.adapters.health import (
     runbooks_of,
 )
 from express_path.adapters.recorder import Recorder, RecorderStatus, Strategy, recorder_problem, types_problem
-from sandbox.remediation import Remediation, add_exception, remediations_of
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 from tests.support.stack import listed_stack
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:alarms"

@@ -8,6 +8,9 @@ from itertools import islice
 import pytest
 from moto.ec2.models import ec2_backends
 
+from config_rule_sandbox.ec2.transit_gateways import Target, static_routes
+from config_rule_sandbox.networks import Account, BehindFirewall, BehindNatGateway, BehindNatInstance, Hub, attach
+from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws, OptionalReads
 from express_path.adapters.network_reader import (
     REMEMBERED_SECONDS,
@@ -27,9 +30,6 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 from express_path.errors import ApiError
-from sandbox.ec2.transit_gateways import Target, static_routes
-from sandbox.networks import Account, BehindFirewall, BehindNatGateway, BehindNatInstance, Hub, attach
-from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 
 pytestmark = pytest.mark.slow

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from benchmarks import peers
-from sandbox.networks import Account
-from sandbox.server import Sandbox
+from config_rule_sandbox.networks import Account
+from config_rule_sandbox.server import Sandbox
 from tests.support.command import invoke
 from tests.support.everything import Everything
 

@@ -6,8 +6,8 @@ import pytest
 
 from benchmarks import rule_cost
 from benchmarks.rule_cost_counts import PRIVATE_SUBNETS, Occasions, counted, scaled
-from sandbox.pytest_plugin import emptied
-from sandbox.server import Sandbox
+from config_rule_sandbox.pytest_plugin import emptied
+from config_rule_sandbox.server import Sandbox
 
 pytestmark = pytest.mark.long
 PRICES = rule_cost.read_prices()

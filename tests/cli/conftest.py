@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from config_rule_sandbox.remediation import Remediation
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 from express_path import healing
 from express_path_cli.automation import runs, stops
-from sandbox.remediation import Remediation
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 from tests.cli.heal.healing_stack import deployed
 from tests.cli.org.organizations import REGIONS, Organization
 from tests.support.command import without_credentials

@@ -17,8 +17,8 @@ from express_path.domain.remedy import texts as remedy_texts
 from express_path.domain.verdict import annotations, evaluator
 from express_path_cli.automation import runs
 from express_path_cli.findings import proposed, summary
-from sandbox.remediation import Remediation
-from sandbox.server import Sandbox
+from config_rule_sandbox.remediation import Remediation
+from config_rule_sandbox.server import Sandbox
 from tests.cli.heal.healing_stack import deployed
 from tests.support.command import invoke, without_credentials
 from tests.support.heals import Deployment, Vpc, configure_remediation

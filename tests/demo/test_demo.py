@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 from demo.__main__ import main
 from demo.by_hand import fix_by_hand
 from demo.function import BuildError, Functions, build, in_this_process
@@ -23,8 +25,6 @@ from demo.situations import Situation, familiar, owned_by_a_stack, remove_defaul
 from demo.stage import Stage
 from demo.steps import StepLine, step_lines
 from express_path import healing
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 
 pytestmark = pytest.mark.slow
 
@@ -111,7 +111,7 @@ def test_in_the_lambda_runtime(
     sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With the artifact in the real Lambda runtime, `python -m demo` prints the same."""
-    monkeypatch.setattr("sandbox.server.Sandbox", lambda: nullcontext(sandbox))
+    monkeypatch.setattr("config_rule_sandbox.server.Sandbox", lambda: nullcontext(sandbox))
     monkeypatch.setattr(sys, "argv", ["demo"])
     monkeypatch.setenv("COLUMNS", "80")
     monkeypatch.setenv("UV_OFFLINE", "1")

@@ -20,13 +20,13 @@ import pytest
 from botocore import xform_name
 from botocore.session import Session
 
+from config_rule_sandbox.networks import Account
+from config_rule_sandbox.remediation import Remediation
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.path.reasons import Reason
 from express_path_cli.main import SUBCOMMANDS
 from express_path_instrument.bench.results import as_bench_json
 from instrument.tests.bench import published
-from sandbox.networks import Account
-from sandbox.remediation import Remediation
-from sandbox.server import Sandbox
 from tests.cli.heal.healing_stack import deployed
 from tests.cli.org.deployed import DeployedOrganization
 from tests.cli.org.organizations import REGIONS

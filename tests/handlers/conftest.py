@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
 from express_path.handlers import evaluate
-from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import Rule
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from config_rule_sandbox.server import Sandbox
 from express_path import healing
 from express_path.adapters.heal_steps import CONTRACT
 from express_path.errors import ExpressPathError, RecordError
 from express_path.handlers import evaluate, plan_heal
-from sandbox.server import Sandbox
 from tests.support.junk import places
 from tests.support.network import Private
 from tests.support.rule import Context, Rule

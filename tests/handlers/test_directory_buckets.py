@@ -1,6 +1,6 @@
 """With scope=DIRECTORY_BUCKETS, creating or deleting directory buckets re-evaluates the Region's subnets."""
 
-from sandbox.server import Sandbox
+from config_rule_sandbox.server import Sandbox
 from tests.support.network import Private
 from tests.support.rule import Item, Rule
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
 from express_path.errors import ApiError, ParameterError, RecordError
 from express_path.handlers.evaluate import FAILED, MAX_RETURNED
-from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import Item, Rule
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.cloudwatch import earlier, extracted
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 from express_path.adapters.health import runbooks_of
 from express_path.adapters.sweep_history import failed_heals
-from sandbox.cloudwatch import earlier, extracted
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 from tests.support.network import Builder, Private
 from tests.support.rule import Rule
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from config_rule_sandbox.networks import Account, BehindFirewall, BehindNatGateway, BehindNatInstance, Hub, Spoke
+from config_rule_sandbox.server import Sandbox
 from express_path.errors import SightLostError
-from sandbox.networks import Account, BehindFirewall, BehindNatGateway, BehindNatInstance, Hub, Spoke
-from sandbox.server import Sandbox
 from tests.support.rule import Rule
 
 pytestmark = pytest.mark.slow

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
 from express_path import healing
 from express_path.adapters.heal_steps import CONTRACT
 from express_path.adapters.step_failures import RaisedError
 from express_path.handlers import plan_heal
-from sandbox.server import Sandbox
 from tests.support.ledgers import LEDGER, LedgerTable
 from tests.support.network import Builder, Private
 from tests.support.rule import Context

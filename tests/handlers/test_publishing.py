@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.summary import ExcludedSubnets
 from express_path.errors import ReportError
 from express_path.events.schema import SweepCompleted, VerdictChanged, VerdictSnapshot
-from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import Item, Rule
 from tests.support.verdict_events import VerdictEvent, parse_verdict_event

@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from config_rule_sandbox.networks import Account, Hub
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.verdict.fanout import ResourceType
-from sandbox.networks import Account, Hub
-from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import Rule
 

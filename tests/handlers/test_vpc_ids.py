@@ -2,8 +2,8 @@
 
 import pytest
 
-from sandbox.networks import Account, Hub
-from sandbox.server import Sandbox
+from config_rule_sandbox.networks import Account, Hub
+from config_rule_sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import Item, Rule
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 from express_path import healing
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 from tests.iam.deployed import Deployed
 from tests.support.network import Builder, Private
 from tests.support.stack import CALENDAR, EVERYTHING, POLICY, POLICY_PARAMETER, Stack

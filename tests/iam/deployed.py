@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.ssm import Automation
 from express_path.handlers import plan_heal
 from express_path.healing import HealServices
-from sandbox.dynamic import Client
-from sandbox.ssm import Automation
 from tests.support.rule import Context
 from tests.support.stack import Stack
 

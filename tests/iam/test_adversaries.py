@@ -9,6 +9,12 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.config_items.notifications import rule_event, scheduled_notification
+from config_rule_sandbox.config_service.deployment import deploy_rule
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.security_hub import findings_of
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.path.reasons import Reason
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Verdict
@@ -19,12 +25,6 @@ from express_path.events.schema import PublishedVerdict, RuleRun, SweepCompleted
 from express_path.events.writer import Entry, changed_entry, completed_entry, snapshot_entries
 from integrations.tests.delivery import BUS, Delivery
 from integrations.tests.hub import messages
-from sandbox.config_items.notifications import rule_event, scheduled_notification
-from sandbox.config_service.deployment import deploy_rule
-from sandbox.dynamic import Client
-from sandbox.refusals import refused
-from sandbox.security_hub import findings_of
-from sandbox.server import Sandbox
 from tests.iam.deployed import APPROVAL, HEAL, UNDO, Deployed, Run
 from tests.support.heals import status
 from tests.support.ledgers import LedgerTable

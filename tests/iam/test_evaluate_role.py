@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.networks import ANYWHERE_IPV6, Account, BehindFirewall
-from sandbox.server import Sandbox
+from config_rule_sandbox.networks import ANYWHERE_IPV6, Account, BehindFirewall
+from config_rule_sandbox.server import Sandbox
 from tests.support.iam import actions
 from tests.support.network import Builder, Private
 from tests.support.rule import Rule

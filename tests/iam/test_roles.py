@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from sandbox.dynamic import Client
-from sandbox.pytest_plugin import pointed_at
-from sandbox.refusals import refused
-from sandbox.server import Sandbox
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.pytest_plugin import pointed_at
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.stack import CALENDAR, EVERYTHING, POLICY_PARAMETER, Stack
 from tests.template.models import shape

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from sandbox.dynamic import Client
-from sandbox.remediation import Remediation
-from sandbox.server import Sandbox
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.remediation import Remediation
+from config_rule_sandbox.server import Sandbox
 from tests.iam.deployed import APPROVAL, HEAL, UNDO, Deployed, Run
 from tests.support.network import Builder, Private
 from tests.support.rule import Rule

@@ -4,12 +4,12 @@ import json
 
 import pytest
 
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.remediation import Remediation, add_exception, remediations_of
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.heal.ledger import STOP_ID
 from express_path_cli.automation import stops
-from sandbox.dynamic import Client
-from sandbox.refusals import refused
-from sandbox.remediation import Remediation, add_exception, remediations_of
-from sandbox.server import Sandbox
 from tests.cli.org.organizations import put_recorder
 from tests.iam.deployed import Deployed
 from tests.support.command import invoke

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.cloudformation.values import read
 from express_path.domain.path.reasons import Reason
 from org.dashboard import LOG_GROUPS, REGIONS, TEMPLATE, dashboard, template
-from sandbox.cloudformation.values import read
 from tests.handlers.test_gauges import GAUGES
 from tests.support.template import ROOT
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from sandbox.cloudformation.account import Account
-from sandbox.cloudformation.stacks import create_stack, update_stack
-from sandbox.cloudformation.values import read
-from sandbox.iam import authorizations, enforced
-from sandbox.iam_policies import Authorization, is_allowed
-from sandbox.server import Sandbox
-from sandbox.wire import Request
+from config_rule_sandbox.cloudformation.account import Account
+from config_rule_sandbox.cloudformation.stacks import create_stack, update_stack
+from config_rule_sandbox.cloudformation.values import read
+from config_rule_sandbox.iam import authorizations, enforced
+from config_rule_sandbox.iam_policies import Authorization, is_allowed
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.wire import Request
 from tests.support.iam import faults
 from tests.support.organization import EVERYTHING, PREFIX, Organization, Packaged, administrator
 from tests.support.template import ROOT

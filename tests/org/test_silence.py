@@ -18,24 +18,24 @@ from moto.config.models import config_backends
 from moto.events.models import events_backends
 from moto.sns.models import sns_backends
 
+from config_rule_sandbox.cloudwatch import Datapoint, extracted
+from config_rule_sandbox.config_items.direct import acting_in, direct_client
+from config_rule_sandbox.config_items.notifications import RuleIdentity, rule_event, scheduled_notification
+from config_rule_sandbox.config_service.invocation import invoke_asynchronously
+from config_rule_sandbox.config_service.results import results_of
+from config_rule_sandbox.config_service.rules import check_function, statuses_of
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.event_sources import poll
+from config_rule_sandbox.iam import enforced
+from config_rule_sandbox.lambda_runtime import LambdaContext
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.remediation import Remediation, remediations_of
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
+from config_rule_sandbox.stacksets import deploy
 from express_path import healing
 from express_path.adapters.aws import Aws
 from express_path_cli.installation.rule import read_sweep
-from sandbox.cloudwatch import Datapoint, extracted
-from sandbox.config_items.direct import acting_in, direct_client
-from sandbox.config_items.notifications import RuleIdentity, rule_event, scheduled_notification
-from sandbox.config_service.invocation import invoke_asynchronously
-from sandbox.config_service.results import results_of
-from sandbox.config_service.rules import check_function, statuses_of
-from sandbox.dynamic import Client
-from sandbox.event_sources import poll
-from sandbox.iam import enforced
-from sandbox.lambda_runtime import LambdaContext
-from sandbox.refusals import refused
-from sandbox.remediation import Remediation, remediations_of
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
-from sandbox.stacksets import deploy
 from tests.cli.doctor.test_doctor_document import actions, called, somebody
 from tests.cli.doctor.whole_stack import topic_with_subscription
 from tests.support.command import invoke

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from sandbox.cloudformation.values import read
-from sandbox.iam_policies import Authorization, is_allowed
-from sandbox.networks import Account, BehindFirewall, BehindNatInstance, Hub
-from sandbox.server import Sandbox
+from config_rule_sandbox.cloudformation.values import read
+from config_rule_sandbox.iam_policies import Authorization, is_allowed
+from config_rule_sandbox.networks import Account, BehindFirewall, BehindNatInstance, Hub
+from config_rule_sandbox.server import Sandbox
 from tests.support.iam import access_level, actions
 from tests.support.organization import Packaged
 from tests.support.rule import Rule

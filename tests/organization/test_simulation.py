@@ -2,7 +2,7 @@
 
 import pytest
 
-from sandbox.server import Sandbox
+from config_rule_sandbox.server import Sandbox
 from tests.organization.simulated.outcome import Outcome, run
 from tests.organization.simulated.simulation import Size
 

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from config_rule_sandbox.remediation import Remediation
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 from express_path import healing
 from express_path_cli.automation import runs, stops
 from express_path_cli.automation.exceptions import DENIED_BY_POLICY
-from sandbox.remediation import Remediation
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 from tests.cli.org.organizations import REGIONS, ROLE, Organization
 from tests.support.command import invoke
 from tests.support.healing_places import HealingPlace

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
+from config_rule_sandbox.ssm.execution import registry
+from config_rule_sandbox.ssm.values import NO_OUTPUT, text
 from express_path import healing
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
-from sandbox.ssm.execution import registry
-from sandbox.ssm.values import NO_OUTPUT, text
 from tests.runbooks.fault_matrix import CELLS, Cell, table
 from tests.support.heals import HEAL, UNDO, Deployment, Vpc
 from tests.support.ledgers import LEDGER, LedgerTable

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.ssm.knobs import Trouble
-from sandbox.tracing import traced
+from config_rule_sandbox.ssm.knobs import Trouble
+from config_rule_sandbox.tracing import traced
 from tests.support.heals import APPROVED, FUNCTION, HEAL, UNDO, Approval, Deployment, Run, Vpc, all_steps, status, steps
 from tests.support.ledgers import heal_id
 from tests.support.network import Builder

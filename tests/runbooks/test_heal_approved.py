@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from sandbox.ssm.knobs import Trouble
+from config_rule_sandbox.ssm.knobs import Trouble
 from tests.support.heals import APPROVED, HEAL, Approval, Deployment, Vpc, status, steps
 from tests.support.network import Builder
 

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.ssm.knobs import Trouble
 from express_path.adapters import heal_steps
 from express_path.adapters.heal_steps import CONTRACT
-from sandbox.ssm.knobs import Trouble
 from tests.support.heals import FUNCTION, HEAL, Deployment, Vpc, run_id_of, status, step, steps
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder

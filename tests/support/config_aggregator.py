@@ -10,9 +10,9 @@ from typing import Any
 from moto.config.exceptions import NoSuchConfigurationAggregatorException
 from moto.config.responses import ConfigResponse
 
-from sandbox.config_items.items import KIND_OF, NETWORK_INTERFACE, ItemStyle, Recorded, camel, observe
-from sandbox.patches import Patches
-from sandbox.server import Sandbox
+from config_rule_sandbox.config_items.items import KIND_OF, NETWORK_INTERFACE, ItemStyle, Recorded, camel, observe
+from config_rule_sandbox.patches import Patches
+from config_rule_sandbox.server import Sandbox
 
 _QUERY = re.compile(
     r"SELECT resourceId, accountId, awsRegion, configuration, tags(?P<relationships>, relationships)? "

@@ -1,6 +1,6 @@
 """An account with a subnet for every kind of egress path, in both address families and several VPCs."""
 
-from sandbox.networks import (
+from config_rule_sandbox.networks import (
     ANYWHERE_IPV6,
     Account,
     BehindFirewall,

@@ -5,6 +5,12 @@ import os
 from functools import cached_property
 from typing import Any
 
+from config_rule_sandbox.config_items.direct import acting_in
+from config_rule_sandbox.config_service.results import Result, results_of
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.remediation import Remediation
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 from express_path.adapters.aws import LAMBDA_CONFIG, Aws
 from express_path.adapters.ledger import Ledger
 from express_path.adapters.network_reader import SnapshotReader
@@ -13,12 +19,6 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path.handlers import plan_heal
 from express_path.healing import HealServices
 from org.expansion import runbook
-from sandbox.config_items.direct import acting_in
-from sandbox.config_service.results import Result, results_of
-from sandbox.dynamic import Client
-from sandbox.remediation import Remediation
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 from tests.support.heals import HEAL, RULE, UNDO, Vpc, configure_remediation
 from tests.support.ledgers import LEDGER, LedgerTable
 from tests.support.network import Builder

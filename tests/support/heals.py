@@ -7,12 +7,12 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
+from config_rule_sandbox.tracing import traced
 from express_path.adapters.heal_steps import CONTRACT
 from express_path.handlers import plan_heal
 from org.expansion import runbook
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
-from sandbox.tracing import traced
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
 from tests.support.rule import Context

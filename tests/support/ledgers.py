@@ -5,8 +5,8 @@ import time
 from hashlib import sha256
 from typing import Any
 
-from sandbox.config_items.direct import direct_client
-from sandbox.server import Sandbox
+from config_rule_sandbox.config_items.direct import direct_client
+from config_rule_sandbox.server import Sandbox
 from tests.support.network import Builder
 
 LEDGER = "express-path-ledger"

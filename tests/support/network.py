@@ -7,9 +7,9 @@ from typing import Any
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.route_tables import Route
 
-from sandbox.config_items.direct import direct_client
-from sandbox.networks import Account
-from sandbox.server import Sandbox
+from config_rule_sandbox.config_items.direct import direct_client
+from config_rule_sandbox.networks import Account
+from config_rule_sandbox.server import Sandbox
 
 
 class Builder(Account):

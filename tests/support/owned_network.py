@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.networks import Account
-from sandbox.server import Sandbox
+from config_rule_sandbox.networks import Account
+from config_rule_sandbox.server import Sandbox
 from tests.support.command import invoke
 
 ACCOUNTS = tuple(f"{number}" * 12 for number in (1, 2, 3, 4))

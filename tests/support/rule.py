@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from config_rule_sandbox.config_items.items import ItemStyle
+from config_rule_sandbox.config_items.notifications import change_notification, rule_event
+from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.config_service.deployment import RuleDefinition
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.evaluation import RuleServices
 from express_path.handlers.evaluate import compose_services, handler
-from sandbox.config_items.items import ItemStyle
-from sandbox.config_items.notifications import change_notification, rule_event
-from sandbox.config_loop import ConfigLoop
-from sandbox.config_service.deployment import RuleDefinition
-from sandbox.server import Sandbox
 
 RULE = RuleDefinition("s3express-no-nat-path", "express-path-evaluate", tuple(ResourceType))
 """The rule, with the scope that the template gives it."""

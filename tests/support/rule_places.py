@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
+from config_rule_sandbox.config_items.direct import acting_in
+from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.config_service.invocation import Delivery
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import LAMBDA_CONFIG, Aws
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.evaluation import RuleServices
 from express_path.handlers import evaluate
-from sandbox.config_items.direct import acting_in
-from sandbox.config_loop import ConfigLoop
-from sandbox.config_service.invocation import Delivery
-from sandbox.dynamic import Client
-from sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import RULE, Context
 from tests.support.stack_sets import deploy

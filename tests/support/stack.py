@@ -5,14 +5,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
-from sandbox.cloudformation.account import Account
-from sandbox.cloudformation.stacks import Stack as CreatedStack
-from sandbox.cloudformation.values import Created
-from sandbox.config_items.direct import direct_client
-from sandbox.described_stacks import created_stacks
-from sandbox.dynamic import Client
-from sandbox.iam import enforced
-from sandbox.server import Sandbox
+from config_rule_sandbox.cloudformation.account import Account
+from config_rule_sandbox.cloudformation.stacks import Stack as CreatedStack
+from config_rule_sandbox.cloudformation.values import Created
+from config_rule_sandbox.config_items.direct import direct_client
+from config_rule_sandbox.described_stacks import created_stacks
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.iam import enforced
+from config_rule_sandbox.server import Sandbox
 from tests.support.tables import deploy_tables
 from tests.support.template import expanded
 

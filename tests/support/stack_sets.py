@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from sandbox.server import Sandbox
+from config_rule_sandbox.server import Sandbox
 from tests.support.heals import TRUST
 from tests.support.ledgers import LEDGER
 

@@ -1,8 +1,8 @@
 """The template's DynamoDB tables, created in a sandbox as CloudFormation creates them."""
 
-from sandbox.cloudformation.account import Account
-from sandbox.cloudformation.kinds import create_table
-from sandbox.server import Sandbox
+from config_rule_sandbox.cloudformation.account import Account
+from config_rule_sandbox.cloudformation.kinds import create_table
+from config_rule_sandbox.server import Sandbox
 from tests.support.template import Expanded
 
 

@@ -17,8 +17,8 @@ import boto3
 from samtranslator.translator import translator
 from samtranslator.translator.transform import transform
 
+from config_rule_sandbox.cloudformation.values import FUNCTIONS, read
 from org.expansion import runbook
-from sandbox.cloudformation.values import FUNCTIONS, read
 
 ROOT = Path(__file__).parents[2]
 PSEUDO_PARAMETERS = {

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 import pytest
 
-from sandbox.server import Sandbox
+from config_rule_sandbox.server import Sandbox
 
 PROVIDER = "registry.terraform.io/hashicorp/aws/*/*/terraform-provider-aws*"
 NO_CHANGES, ERROR, CHANGES = 0, 1, 2

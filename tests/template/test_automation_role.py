@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.dynamodb import POLICY_ACTIONS
 from express_path.adapters.ledger_policy import TABLE_CHANGES, WRITES
 from org.expansion import runbook
-from sandbox.dynamodb import POLICY_ACTIONS
 from tests.support.heals import called
 from tests.support.iam import actions
 from tests.support.template import MAIN, ROOT, expanded

@@ -13,10 +13,10 @@ import yaml
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 
+from config_rule_sandbox.cloudformation.values import read
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.server import Sandbox
 from org.expansion import CODE, expand
-from sandbox.cloudformation.values import read
-from sandbox.dynamic import Client
-from sandbox.server import Sandbox
 from tests.support.template import ROOT
 
 pytestmark = pytest.mark.long

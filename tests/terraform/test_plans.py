@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path_cli.findings.worklist import CROSSES_NAT
-from sandbox.server import Sandbox
 from tests.support.command import invoke
 from tests.support.terraform import Workspace, needs_terraform
 from tests.terraform.configurations import ASSOCIATED, FAMILIES, POPULAR, Versions, files_of

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from sandbox.server import Sandbox
+from config_rule_sandbox.server import Sandbox
 from tests.support.command import invoke
 from tests.support.owned_network import SUBNETS, TABLES, dump_network, make_network
 from tests.support.terraform import CHANGES, Workspace, needs_terraform

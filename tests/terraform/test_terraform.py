@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.pytest_plugin import pointed_at
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.heal.patches import create_patches
 from org.expansion import expand
-from sandbox.dynamic import Client
-from sandbox.pytest_plugin import pointed_at
-from sandbox.server import Sandbox
 from tests.runbooks.conftest import deployment
 from tests.support.command import invoke
 from tests.support.heal_situation import AWKWARD

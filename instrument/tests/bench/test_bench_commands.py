@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
 from express_path_instrument.bench.results_reader import read_bench
 from instrument.tests.bench.raw_server import RawServer, response, serving
-from sandbox.server import Sandbox
 from tests.support.command import invoke
 
 AWS_CLI = Path(__file__).parents[3] / ".venv-tools" / "bin" / "aws"

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
 from express_path_cli.aws.sessions import connect
 from express_path_cli.terminal.errors import OptionError
@@ -14,7 +15,6 @@ from express_path_instrument.bench.http_engine import HttpEngine
 from express_path_instrument.bench.load import Load
 from express_path_instrument.bench.store import open_store
 from instrument.tests.bench.raw_server import response, serving
-from sandbox.server import Sandbox
 from tests.support.command import invoke
 
 EXPRESS = "fast--use1-az4--x-s3"

@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
 from express_path_cli.aws.sessions import connect
 from express_path_instrument.bench.instance import Instance, read_instance, read_path
 from instrument.tests.bench.raw_server import RawServer, response, serving
-from sandbox.server import Sandbox
 from tests.support.command import invoke
 from tests.support.network import Builder, Private
 

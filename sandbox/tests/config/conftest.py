@@ -5,12 +5,12 @@ from typing import Any
 
 import pytest
 
-from sandbox.config_items.items import NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
-from sandbox.config_loop import ConfigLoop
-from sandbox.config_service import ConfigResults, results_of
-from sandbox.config_service.deployment import RuleDefinition
-from sandbox.networks import Account
-from sandbox.server import Sandbox
+from config_rule_sandbox.config_items.items import NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
+from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.config_service import ConfigResults, results_of
+from config_rule_sandbox.config_service.deployment import RuleDefinition
+from config_rule_sandbox.networks import Account
+from config_rule_sandbox.server import Sandbox
 
 
 @pytest.fixture

@@ -12,11 +12,11 @@ import pytest
 from botocore.client import BaseClient
 from botocore.config import Config
 
-from sandbox.config_loop import ConfigLoop
-from sandbox.config_service import ConfigResults
-from sandbox.config_service.deployment import RuleDefinition
-from sandbox.refusals import refused
-from sandbox.server import CREDENTIALS, Sandbox
+from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.config_service import ConfigResults
+from config_rule_sandbox.config_service.deployment import RuleDefinition
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.server import CREDENTIALS, Sandbox
 
 pytestmark = pytest.mark.usefixtures("loop")
 

@@ -8,8 +8,8 @@ import json
 import pytest
 from botocore.client import BaseClient
 
-from sandbox.config_loop import ConfigLoop
-from sandbox.server import Sandbox
+from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.server import Sandbox
 
 SUBNET = "AWS::EC2::Subnet"
 

@@ -8,9 +8,9 @@ import pytest
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.route_tables import Route
 
-from sandbox.config_loop import ConfigLoop
-from sandbox.config_service.deployment import RuleDefinition
-from sandbox.server import Sandbox
+from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.config_service.deployment import RuleDefinition
+from config_rule_sandbox.server import Sandbox
 
 pytestmark = pytest.mark.slow
 

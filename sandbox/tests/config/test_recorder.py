@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from sandbox.config_items.direct import direct_client
-from sandbox.config_items.items import ItemStyle, Recorded
-from sandbox.config_items.recorder import Change, Recorder
-from sandbox.config_service.recorder import recording_of
-from sandbox.refusals import refused
-from sandbox.server import Sandbox
+from config_rule_sandbox.config_items.direct import direct_client
+from config_rule_sandbox.config_items.items import ItemStyle, Recorded
+from config_rule_sandbox.config_items.recorder import Change, Recorder
+from config_rule_sandbox.config_service.recorder import recording_of
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.server import Sandbox
 
 
 def recorder_of(sandbox: Sandbox, style: ItemStyle | None = None) -> Recorder:

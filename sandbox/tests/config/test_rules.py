@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from sandbox.config_loop import ConfigLoop
-from sandbox.config_service import ConfigResults
-from sandbox.config_service.deployment import RuleDefinition
-from sandbox.refusals import refused
-from sandbox.server import Sandbox
+from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.config_service import ConfigResults
+from config_rule_sandbox.config_service.deployment import RuleDefinition
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.server import Sandbox
 
 
 def test_rule_needs_a_recorder(sandbox: Sandbox) -> None:

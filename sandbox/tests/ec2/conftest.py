@@ -2,8 +2,8 @@
 
 import pytest
 
-from sandbox.dynamic import Client
-from sandbox.server import Sandbox
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.server import Sandbox
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 import pytest
 
-from sandbox.dynamic import Client
-from sandbox.refusals import refused
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.refusals import refused
 
 
 def mode_of(ec2: Client, subnet_id: str) -> str:

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from sandbox.dynamic import Client
-from sandbox.ec2.prefix_lists import REGIONS
-from sandbox.refusals import refused
-from sandbox.server import Sandbox
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.ec2.prefix_lists import REGIONS
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.server import Sandbox
 
 S3EXPRESS = "com.amazonaws.us-east-1.s3express"
 DYNAMODB = "com.amazonaws.us-east-1.dynamodb"

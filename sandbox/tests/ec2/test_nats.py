@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from sandbox.dynamic import Client
-from sandbox.refusals import refused
-from sandbox.server import Sandbox
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.server import Sandbox
 
 
 @pytest.fixture

@@ -3,8 +3,8 @@
 import pytest
 from botocore.exceptions import ClientError
 
-from sandbox.dynamic import Client
-from sandbox.refusals import refused
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.refusals import refused
 
 MISSPELT = [{"Name": "vpcid", "Values": ["vpc-00000000"]}]
 

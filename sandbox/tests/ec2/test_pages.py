@@ -2,9 +2,9 @@
 
 import pytest
 
-from sandbox.dynamic import Client
-from sandbox.refusals import refused
-from sandbox.server import Sandbox
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.server import Sandbox
 
 OPERATIONS = {
     "describe_vpcs": "Vpcs",

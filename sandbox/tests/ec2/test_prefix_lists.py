@@ -8,10 +8,10 @@ import ipaddress
 
 import pytest
 
-from sandbox.dynamic import Client
-from sandbox.ec2.prefix_lists import REGIONS
-from sandbox.refusals import refused
-from sandbox.server import Sandbox
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.ec2.prefix_lists import REGIONS
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.server import Sandbox
 
 OWNED_BY_AWS = [{"Name": "owner-id", "Values": ["AWS"]}]
 NAME = "com.amazonaws.us-east-1.s3express"

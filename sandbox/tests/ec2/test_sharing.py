@@ -6,9 +6,9 @@ https://docs.aws.amazon.com/ram/latest/APIReference/API_ListResources.html
 
 import pytest
 
-from sandbox.dynamic import Client
-from sandbox.refusals import refused
-from sandbox.server import Sandbox
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.server import Sandbox
 
 OWNER, PARTICIPANT = "123456789012", "210987654321"
 

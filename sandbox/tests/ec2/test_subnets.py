@@ -4,7 +4,7 @@ import ipaddress
 
 import pytest
 
-from sandbox.dynamic import Client
+from config_rule_sandbox.dynamic import Client
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from sandbox.dynamic import Client
-from sandbox.server import Sandbox
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.server import Sandbox
 
 SPOKE = "111122223333"
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 
 Runbook = dict[str, Any]
 Step = dict[str, Any]

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 
-from sandbox.lambda_runtime import FunctionError
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
+from config_rule_sandbox.lambda_runtime import FunctionError
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 
 Make = Callable[..., Any]
 Run = Callable[..., dict[str, Any]]

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 
-from sandbox.refusals import refused
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
-from sandbox.ssm.actions.approve import may_decide
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
+from config_rule_sandbox.ssm.actions.approve import may_decide
 
 Make = Callable[..., Any]
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 
 Run = Callable[..., dict[str, Any]]
 Statuses = Callable[[dict[str, Any]], dict[str, str]]

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 
-from sandbox.refusals import refused
-from sandbox.ssm import Automation
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.ssm import Automation
 
 Make = Callable[..., Any]
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from sandbox.ssm import FaultyDocumentError
-from sandbox.ssm.faults import InvalidParametersError
-from sandbox.ssm.parameters import read, supplied
+from config_rule_sandbox.ssm import FaultyDocumentError
+from config_rule_sandbox.ssm.faults import InvalidParametersError
+from config_rule_sandbox.ssm.parameters import read, supplied
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 
-from sandbox.refusals import refused
-from sandbox.ssm import FaultyDocumentError, read
-from sandbox.ssm.reading import MAXIMUM_BYTES
+from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.ssm import FaultyDocumentError, read
+from config_rule_sandbox.ssm.reading import MAXIMUM_BYTES
 
 Step = dict[str, Any]
 

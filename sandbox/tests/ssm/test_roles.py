@@ -11,8 +11,8 @@ import pytest
 from botocore.client import BaseClient
 from botocore.exceptions import ClientError
 
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 
 Make = Callable[..., Any]
 LOOK = {"name": "look", "action": "aws:executeAwsApi", "inputs": {"Service": "ec2", "Api": "DescribeVpcs"}}

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from sandbox.ssm.values import parse_selector, plain, shown
+from config_rule_sandbox.ssm.values import parse_selector, plain, shown
 
 RESPONSE = {"NextToken": "more", "Vpc": {"State": {"Name": "available"}}}
 

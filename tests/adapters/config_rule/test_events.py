@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
+from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent, parse_event, whole_item
 from express_path.errors import ApiError, RecordError
-from sandbox.config_loop import ConfigLoop
-from sandbox.server import Sandbox
 from tests.adapters.events import Object, change, event, item, oversized, place, scheduled
 from tests.support.network import Builder
 from tests.support.rule import RULE

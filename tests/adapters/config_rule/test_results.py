@@ -7,15 +7,15 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.config_service.deployment import RuleDefinition
+from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent
 from express_path.adapters.config_rule.results import deleted_resource_ids, is_changed
 from express_path.adapters.config_rule.results import put_evaluations as put_results
 from express_path.adapters.config_rule.stored_results import FEW, StoredResult, stored_results, stored_results_of
 from express_path.errors import ApiError, ReportError
-from sandbox.config_loop import ConfigLoop
-from sandbox.config_service.deployment import RuleDefinition
-from sandbox.server import Sandbox
 
 CAPTURED = datetime(2026, 2, 13, 5, 48, 51, 341000, UTC)
 STORED = StoredResult("COMPLIANT", "ENDPOINT: as it should be", CAPTURED)

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
 from express_path_cli.automation import documents
 from express_path_cli.automation.documents import UNDO_HASH, content_hash, released_version
 from express_path_cli.terminal.errors import OptionError
 from org.expansion import runbook
-from sandbox.server import Sandbox
 from tests.support.heals import UNDO
 
 

@@ -2,10 +2,10 @@
 
 import json
 
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 from express_path_cli.automation.runs import start_run
 from express_path_cli.aws.sessions import connect
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 
 
 def test_a_retried_start_is_one_run(sandbox: Sandbox) -> None:

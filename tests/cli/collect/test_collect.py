@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from sandbox.networks import Account, BehindFirewall, Hub
-from sandbox.pytest_plugin import emptied
-from sandbox.server import Sandbox
+from config_rule_sandbox.networks import Account, BehindFirewall, Hub
+from config_rule_sandbox.pytest_plugin import emptied
+from config_rule_sandbox.server import Sandbox
 from tests.support.command import invoke, scan
 
 pytestmark = pytest.mark.slow

@@ -5,6 +5,10 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.cloudwatch import Trouble
+from config_rule_sandbox.remediation import Remediation, add_exception, remediations_of
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 from express_path.adapters.aws import Aws
 from express_path.adapters.heal_reader import read_quota
 from express_path.adapters.health import (
@@ -27,10 +31,6 @@ from express_path_cli.aws.sessions import DOCTOR_CONFIG, connect
 from express_path_cli.doctor.healing import count_running_automations, read_calendar, read_ledger
 from express_path_cli.doctor.permissions import OPTIONAL
 from express_path_cli.installation.rule import find_rules, read_activity
-from sandbox.cloudwatch import Trouble
-from sandbox.remediation import Remediation, add_exception, remediations_of
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 
 
 @pytest.fixture

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from config_rule_sandbox.config_service.rules import statuses_of
+from config_rule_sandbox.server import Sandbox
 from express_path_cli.doctor.checkup import QUESTIONS
-from sandbox.config_service.rules import statuses_of
-from sandbox.server import Sandbox
 from tests.cli.doctor.checks import bad, examine, text
 from tests.cli.doctor.whole_stack import RULE, WholeStack, healthy_stack
 from tests.support.command import invoke

@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.iam import enforced
+from config_rule_sandbox.networks import Account, BehindFirewall, Hub
+from config_rule_sandbox.remediation import Remediation
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.service_quotas import applied_quotas
+from config_rule_sandbox.ssm import Automation
 from express_path_cli.doctor.permissions import OPTIONAL, REQUIRED
-from sandbox.dynamic import Client
-from sandbox.iam import enforced
-from sandbox.networks import Account, BehindFirewall, Hub
-from sandbox.remediation import Remediation
-from sandbox.server import Sandbox
-from sandbox.service_quotas import applied_quotas
-from sandbox.ssm import Automation
 from tests.cli.doctor.whole_stack import WholeStack, topic_with_subscription
 from tests.cli.heal.healing_stack import deployed
 from tests.support.command import invoke

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from sandbox.networks import Account, BehindFirewall, BehindNatGateway
-from sandbox.server import Sandbox
+from config_rule_sandbox.networks import Account, BehindFirewall, BehindNatGateway
+from config_rule_sandbox.server import Sandbox
 from tests.support.command import invoke, scan
 from tests.support.network import Builder, Private
 from tests.support.scenarios import dump_of

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.heal.patches import create_patches
 from express_path.domain.network.resources import VpcEndpoint
-from sandbox.server import Sandbox
 from tests.support.command import invoke
 from tests.support.network import Builder, Private
 

@@ -15,6 +15,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from config_rule_sandbox.pytest_plugin import emptied
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.path.reasons import Reason
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
@@ -24,8 +26,6 @@ from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Ignored, rows_of
 from express_path_cli.findings.split import write_split
 from express_path_cli.sources.network import View
-from sandbox.pytest_plugin import emptied
-from sandbox.server import Sandbox
 from tests.cli.findings.results import FLAGGED, MADE_AT, result_of
 from tests.support.command import invoke
 from tests.support.heal_situation import EXPRESS_LIST_6

@@ -11,11 +11,11 @@ from contextlib import contextmanager
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 from express_path import healing
 from express_path_cli.automation import runs
 from express_path_cli.main import app
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 from tests.support.command import invoke
 from tests.support.heals import APPROVED, HEAL, UNDO, Approval, Deployment
 from tests.support.ledgers import LEDGER

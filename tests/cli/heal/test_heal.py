@@ -5,8 +5,8 @@ from itertools import count
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
 from express_path_cli.automation import runs
-from sandbox.server import Sandbox
 from tests.cli.heal.healing_stack import LOOK, invoke_at_terminal, verdict
 from tests.support.command import invoke
 from tests.support.heals import Deployment, Vpc, status

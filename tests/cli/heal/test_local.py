@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sandbox.server import Sandbox
+from config_rule_sandbox.server import Sandbox
 from tests.cli.heal.healing_stack import make_stack
 from tests.support.command import invoke
 from tests.support.heals import Deployment, Vpc

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.heal.records import Action, Blocker, Concern
 from express_path_cli.automation import runs
 from express_path_cli.automation.answers import PlanAnswer, PlannedVerdict
 from express_path_cli.heal.tables import TablePlan, TableTarget, plan_lines, table_plans
 from express_path_cli.terminal.errors import OptionError
-from sandbox.server import Sandbox
 from tests.cli.heal.healing_stack import cancel, invoke_at_terminal, make_stack, require_approval
 from tests.support.command import invoke
 from tests.support.heals import Deployment, Vpc

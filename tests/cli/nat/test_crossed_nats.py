@@ -2,6 +2,8 @@
 
 import pytest
 
+from config_rule_sandbox.networks import Account, BehindNatGateway, Hub
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.network.resources import NatGateway
 from express_path.domain.path.reasons import NAT_REASONS, Reason
 from express_path.domain.verdict.parameters import RuleParameters
@@ -13,8 +15,6 @@ from express_path_cli.nat.crossed_nats import CrossedNat, NatKind, crossed_nats
 from express_path_cli.sources.network import AccountAccess, NetworkViews
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.progress import Silent
-from sandbox.networks import Account, BehindNatGateway, Hub
-from sandbox.server import Sandbox
 from tests.support.everything import Everything
 from tests.support.scenarios import dump_of, names
 

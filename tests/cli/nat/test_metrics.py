@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from config_rule_sandbox.cloudwatch import Trouble
+from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
 from express_path.domain.network.resources import NatGateway
 from express_path.errors import ApiError
@@ -11,8 +13,6 @@ from express_path_cli.aws.sessions import connect
 from express_path_cli.nat import metrics
 from express_path_cli.nat.metrics import Meter, Series, finest_period, meters_of, read_metrics
 from express_path_cli.traffic.flow_logs import read_nat_placements
-from sandbox.cloudwatch import Trouble
-from sandbox.server import Sandbox
 from tests.support.network import Builder
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)

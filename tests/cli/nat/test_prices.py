@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
 from express_path_cli.aws.sessions import connect
 from express_path_cli.nat.metrics import Meter, Series
@@ -20,7 +21,6 @@ from express_path_cli.nat.prices import (
     measured_cost,
     window,
 )
-from sandbox.server import Sandbox
 
 
 @pytest.fixture

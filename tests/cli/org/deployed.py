@@ -7,14 +7,14 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from config_rule_sandbox.config_service.aggregation import Aggregation, aggregation_of
+from config_rule_sandbox.config_service.results import Result, results_of
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.network.resources import Route, RouteTable, target_kind
 from express_path.domain.path.outcomes import Hop, Outcome
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.annotations import annotate
 from express_path.domain.verdict.parameters import RuleParameters
-from sandbox.config_service.aggregation import Aggregation, aggregation_of
-from sandbox.config_service.results import Result, results_of
-from sandbox.server import Sandbox
 from tests.cli.org.organizations import REGIONS, Organization, put_recorder
 from tests.support.config_aggregator import Aggregator
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from sandbox.server import Sandbox
+from config_rule_sandbox.server import Sandbox
 
 REGIONS = ("us-east-1", "eu-north-1")
 """The Regions of the tests. Both offer S3 Express."""

@@ -7,10 +7,10 @@ from pathlib import Path
 from moto.moto_api._internal import mock_random
 from typer.testing import CliRunner
 
+from config_rule_sandbox.described_stacks import set_status
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.path.reasons import Reason
 from express_path_cli.main import app
-from sandbox.described_stacks import set_status
-from sandbox.server import Sandbox
 from tests.cli.org.deployed import STACK_SET, DeployedOrganization
 from tests.cli.org.organizations import REGIONS, TYPES, Organization, put_recorder
 from tests.support import shown_output

@@ -3,8 +3,8 @@
 import json
 import re
 
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.path.reasons import Reason
-from sandbox.server import Sandbox
 from tests.cli.org.deployed import DeployedOrganization
 from tests.cli.org.organizations import REGIONS, ROLE, Organization
 from tests.cli.org.shown import SHOWN, regenerated

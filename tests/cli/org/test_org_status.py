@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from config_rule_sandbox.described_stacks import set_status
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.path.reasons import Reason
-from sandbox.described_stacks import set_status
-from sandbox.server import Sandbox
 from tests.cli.org.deployed import STACK_SET, DeployedOrganization
 from tests.cli.org.organizations import REGIONS, ROLE, Organization
 from tests.support.command import invoke

@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sandbox.networks import Account, BehindFirewall, BehindNatGateway, Hub
-from sandbox.server import Sandbox
+from config_rule_sandbox.networks import Account, BehindFirewall, BehindNatGateway, Hub
+from config_rule_sandbox.server import Sandbox
 from tests.cli.report.browser import Visit, launched
 from tests.support.command import invoke
 

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from config_rule_sandbox.config_items.items import ItemStyle
+from config_rule_sandbox.server import Sandbox
 from express_path_cli.sources.aggregator import description
-from sandbox.config_items.items import ItemStyle
-from sandbox.server import Sandbox
 from tests.support.command import invoke, without_source
 from tests.support.config_aggregator import Aggregator, answering
 from tests.support.network import Builder, Private

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from config_rule_sandbox.networks import Account, Hub
+from config_rule_sandbox.server import Sandbox
 from express_path_cli.main import SUBCOMMANDS
-from sandbox.networks import Account, Hub
-from sandbox.server import Sandbox
 from tests.support.command import invoke
 from tests.support.network import Builder, Private
 

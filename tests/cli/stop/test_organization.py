@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.config_items.direct import acting_in
+from config_rule_sandbox.ssm import Automation
 from express_path_cli.automation import stops
-from sandbox.config_items.direct import acting_in
-from sandbox.ssm import Automation
 from tests.cli.org.organizations import REGIONS, ROLE, Organization
 from tests.cli.stop.test_stop import hold
 from tests.support.command import invoke

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.config_service.results import Result, results_of
+from config_rule_sandbox.remediation import Remediation
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.heal.ledger import STOP_ID
 from express_path_cli.automation import stops
 from express_path_cli.automation.exceptions import DENIED_BY_POLICY
 from org.expansion import runbook
-from sandbox.config_service.results import Result, results_of
-from sandbox.remediation import Remediation
-from sandbox.server import Sandbox
 from tests.cli.heal.healing_stack import deployed, make_stack
 from tests.support.command import invoke
 from tests.support.heals import HEAL, RULE, Deployment, Vpc, configure_remediation, status, steps

@@ -14,7 +14,7 @@ from threading import Event
 import pytest
 
 from benchmarks.command_runs import environment as of_benchmarks
-from sandbox.server import Sandbox
+from config_rule_sandbox.server import Sandbox
 from tests.support import processes
 from tests.support.command import invoke
 from tests.support.many_subnets import write_dump

@@ -7,8 +7,8 @@ from typing import Any
 
 from typer.testing import Result
 
+from config_rule_sandbox.networks import Account
 from express_path_cli.nat.prices import TRAFFIC, window
-from sandbox.networks import Account
 from tests.support.command import invoke
 
 GB = 10**9

@@ -10,6 +10,8 @@ import pytest
 from moto.ec2 import ec2_backends
 from typer.testing import CliRunner
 
+from config_rule_sandbox.networks import Account, BehindNatGateway, BehindNatInstance, Hub
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.selection import Selection, evaluate_all
@@ -21,8 +23,6 @@ from express_path_cli.terminal.errors import one_line
 from express_path_cli.terminal.progress import Silent
 from express_path_cli.traffic import flow_logs
 from express_path_cli.traffic.costs import CostOptions, report_on
-from sandbox.networks import Account, BehindNatGateway, BehindNatInstance, Hub
-from sandbox.server import Sandbox
 from tests.cli.traffic.costs import by_id, carry, cost, cost_json, interface_of, regional_nat_gateway
 from tests.cli.traffic.flow_records import GROUP, FlowLogs, crossing
 from tests.support.command import invoke

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
+from config_rule_sandbox.networks import Account, BehindNatGateway, BehindNatInstance
+from config_rule_sandbox.server import Sandbox
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
 from express_path_cli.nat.metrics import Meter
 from express_path_cli.traffic.diagnose_command import finding_numbers, headline, undiagnosed
@@ -26,8 +28,6 @@ from express_path_cli.traffic.symptoms import (
     Symptom,
     SymptomFinding,
 )
-from sandbox.networks import Account, BehindNatGateway, BehindNatInstance
-from sandbox.server import Sandbox
 from tests.cli.traffic.costs import regional_nat_gateway
 from tests.support.command import invoke
 

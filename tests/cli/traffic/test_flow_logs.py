@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.networks import Account, BehindNatGateway
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import OptionError
@@ -18,8 +20,6 @@ from express_path_cli.traffic.flow_logs import (
     express_blocks,
     recording,
 )
-from sandbox.networks import Account, BehindNatGateway
-from sandbox.server import Sandbox
 from tests.cli.traffic.costs import by_id, carry, cost, cost_json, express_address, interface_of
 from tests.cli.traffic.flow_records import DEFAULT, GROUP, FlowLogs, crossing
 from tests.support.scenarios import dump_of

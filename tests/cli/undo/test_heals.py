@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import pytest
 from typer.testing import CliRunner
 
+from config_rule_sandbox.pytest_plugin import emptied
+from config_rule_sandbox.server import Sandbox
 from express_path_cli.main import app
-from sandbox.pytest_plugin import emptied
-from sandbox.server import Sandbox
 from tests.cli.heal.healing_stack import deployed
 from tests.support import shown_output
 from tests.support.command import invoke

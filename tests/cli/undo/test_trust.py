@@ -4,10 +4,10 @@ import json
 
 import pytest
 
+from config_rule_sandbox.config_items.direct import acting_in
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
 from org.expansion import runbook
-from sandbox.config_items.direct import acting_in
-from sandbox.server import Sandbox
-from sandbox.ssm import Automation
 from tests.cli.org.organizations import REGIONS, ROLE, Organization
 from tests.support.command import invoke
 from tests.support.healing_places import HealingPlace

@@ -4,14 +4,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from config_rule_sandbox.config_service import results_of
+from config_rule_sandbox.security_hub import findings_of
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import Remedies
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
-from sandbox.config_service import results_of
-from sandbox.security_hub import findings_of
 from tests.organization.simulated.consumer import Consumer
 from tests.organization.simulated.place import RULE_NAME, Place
 

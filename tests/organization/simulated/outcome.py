@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from unittest.mock import patch
 
-from sandbox.server import Sandbox
+from config_rule_sandbox.server import Sandbox
 from tests.organization.simulated.expectations import (
     Scan,
     differing_findings,

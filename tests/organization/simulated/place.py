@@ -8,6 +8,16 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from config_rule_sandbox.cloudformation.account import Account
+from config_rule_sandbox.cloudformation.values import read
+from config_rule_sandbox.cloudwatch import extracted
+from config_rule_sandbox.config_items.direct import acting_in, direct_client
+from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.config_service.deployment import RuleDefinition
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.event_sources import Polled, poll
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.stacksets import deploy
 from express_path import evaluation
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.verdict.fanout import ResourceType
@@ -16,16 +26,6 @@ from express_path_integrations import updating
 from express_path_integrations.adapters.security_hub import OwnFindings
 from express_path_integrations.findings import RuleScope
 from express_path_integrations.handlers import security_hub
-from sandbox.cloudformation.account import Account
-from sandbox.cloudformation.values import read
-from sandbox.cloudwatch import extracted
-from sandbox.config_items.direct import acting_in, direct_client
-from sandbox.config_loop import ConfigLoop
-from sandbox.config_service.deployment import RuleDefinition
-from sandbox.dynamic import Client
-from sandbox.event_sources import Polled, poll
-from sandbox.server import Sandbox
-from sandbox.stacksets import deploy
 from tests.organization.simulated.network import Network
 from tests.organization.simulated.runtime import Context, Runtime
 from tests.organization.simulated.trouble import Outage, StoppedError, Trouble

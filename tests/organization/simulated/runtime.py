@@ -13,10 +13,10 @@ from botocore.config import Config
 from botocore.credentials import CredentialResolver, Credentials, ReadOnlyCredentials
 from botocore.session import Session
 
+from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
 from express_path.handlers import evaluate
 from express_path_integrations.handlers import security_hub
-from sandbox.server import Sandbox
 
 Event = dict[str, Any]
 LOGGERS = (evaluate.logger, security_hub.logger)

@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from random import Random
 
-from sandbox.server import Sandbox
+from config_rule_sandbox.server import Sandbox
 from tests.organization.simulated.timeline import Timeline
 
 READS = ("DescribeSubnets", "DescribeRouteTables", "DescribeVpcs", "DescribeVpcEndpoints")

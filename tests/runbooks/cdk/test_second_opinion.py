@@ -18,9 +18,9 @@ import pytest
 from botocore import xform_name
 from botocore.exceptions import ClientError
 
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm.values import plain
 from org.expansion import runbook
-from sandbox.server import Sandbox
-from sandbox.ssm.values import plain
 from tests.support.heals import HEAL, UNDO, Deployment, Run, Vpc, status, steps
 from tests.support.network import Builder
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from sandbox.server import Sandbox
+from config_rule_sandbox.server import Sandbox
 from tests.support.command import invoke
 from tests.support.plans import UNKNOWN, PlanBuilder, endpoint, nat_route, network
 

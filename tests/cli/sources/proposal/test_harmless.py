@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 
+from config_rule_sandbox.server import Sandbox
 from express_path_cli.sources.proposal.families import MODELLED
 from express_path_cli.sources.proposal.harmless import is_harmless
-from sandbox.server import Sandbox
 from tests.support.terraform import Workspace, needs_terraform
 
 MAY_TOUCH = """

@@ -1,0 +1,67 @@
+"""The API of one account and Region, as CloudFormation calls it for a stack."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from botocore.model import ListShape, MapShape, Shape, StructureShape
+
+from config_rule_sandbox.config_items.direct import acting_in, direct_client
+from config_rule_sandbox.server import Sandbox
+
+SCALARS: dict[str, Callable[[str], Any]] = {
+    "boolean": json.loads,
+    "double": float,
+    "float": float,
+    "integer": int,
+    "long": int,
+}
+"""What makes a value out of a text, by the type that the service's model names."""
+
+
+class Account:
+    """Calls in one account and Region, with the credentials of the role that CloudFormation uses, if any.
+
+    Without, they are not in the call log of the sandbox, and neither faults nor policies affect them.
+    """
+
+    def __init__(
+        self, sandbox: Sandbox, account_id: str, region: str, credentials: Mapping[str, str] | None = None
+    ) -> None:
+        """Make no call yet."""
+        self.account_id = account_id
+        self.region = region
+        self._sandbox = sandbox
+        self._credentials = credentials
+
+    def call(self, service: str, operation: str, **parameters: Any) -> dict[str, Any]:  # noqa: ANN401  # JSON
+        """Return the answer to a call such as `call("sqs", "create_queue", QueueName="a")`. ClientError if it fails.
+
+        Texts become numbers or booleans where the operation wants them, as CloudFormation converts them.
+        """
+        if self._credentials:
+            client = self._sandbox.client(service, self.region, self._credentials)
+        else:
+            client = direct_client(self._sandbox, service, self.region)
+        model = client.meta.service_model.operation_model(client.meta.method_to_api_mapping[operation])
+        with acting_in(self.account_id):
+            answer: dict[str, Any] = getattr(client, operation)(**_converted(parameters, model.input_shape))
+        return answer
+
+
+def _converted(value: Any, shape: Shape | None) -> Any:  # noqa: ANN401  # JSON
+    """Return a value with the types that a shape of the service's model asks for."""
+    if isinstance(shape, StructureShape) and isinstance(value, dict):
+        return {name: _converted(member, shape.members.get(name)) for name, member in value.items()}
+    if isinstance(shape, MapShape) and isinstance(value, dict):
+        return {name: _converted(member, shape.value) for name, member in value.items()}
+    if isinstance(shape, ListShape) and isinstance(value, list):
+        return [_converted(member, shape.member) for member in value]
+    return _scalar(value, shape.type_name) if shape else value
+
+
+def _scalar(value: Any, type_name: str) -> Any:  # noqa: ANN401  # JSON
+    """Return a text as the number or boolean that is wanted, and everything else as the text that is wanted."""
+    if isinstance(value, str):
+        return SCALARS.get(type_name, str)(value)
+    return json.dumps(value) if type_name == "string" else value

@@ -1,0 +1,267 @@
+"""Stacks: the resources of a template in one account and Region, created together or not at all."""
+
+import copy
+import hashlib
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+from botocore.exceptions import ClientError, ParamValidationError
+from moto.core.exceptions import JsonRESTError
+from moto.utilities.utils import get_partition
+
+from config_rule_sandbox.cloudformation.account import Account
+from config_rule_sandbox.cloudformation.kinds import KINDS, AlreadyExistsError
+from config_rule_sandbox.cloudformation.values import Created, Node, Scope, TemplateError
+from config_rule_sandbox.described_stacks import created_stacks
+
+# --- order ---------------------------------------------------------------------------------------------------------
+#
+# The order in which CloudFormation creates the resources of a stack.
+
+
+def in_order(template: Mapping[str, Node], scope: Scope) -> list[str]:
+    """Return the logical IDs of the resources whose condition holds, each after those that it depends on."""
+    wanted = {
+        logical_id: definition
+        for logical_id, definition in template["Resources"].items()
+        if "Condition" not in definition or scope.condition(definition["Condition"])
+    }
+    ordered: list[str] = []
+
+    def add(logical_id: str, dependents: tuple[str, ...]) -> None:
+        if logical_id in dependents:
+            raise TemplateError(f"Circular dependency between resources: {[*dependents, logical_id]}")
+        if logical_id not in ordered:
+            for name in sorted(set(_references(wanted[logical_id])) & wanted.keys()):
+                add(name, (*dependents, logical_id))
+            ordered.append(logical_id)
+
+    for logical_id in wanted:
+        add(logical_id, ())
+    return ordered
+
+
+def _references(node: Node) -> Iterator[str]:
+    """Yield every name that a part of a template refers to."""
+    if isinstance(node, list):
+        for item in node:
+            yield from _references(item)
+    if isinstance(node, dict):
+        for key, value in node.items():
+            yield from _named(key, value)
+            yield from _references(value)
+
+
+def _named(key: str, value: Node) -> list[str]:
+    """Return the names in the argument of DependsOn, Ref, Fn::GetAtt, or Fn::Sub."""
+    if key in {"Ref", "DependsOn"}:
+        return [value] if isinstance(value, str) else value
+    if key == "Fn::GetAtt":
+        return [value[0]]
+    if key == "Fn::Sub":
+        return re.findall(r"\$\{([\w:]+)", value if isinstance(value, str) else value[0])
+    return []
+
+
+# --- stacks --------------------------------------------------------------------------------------------------------
+#
+# Stacks: the resources of a template in one account and Region, created or updated together or not at all.
+
+
+RETAINED = ("Retain", "RetainExceptOnCreate")
+FAILURES = (AlreadyExistsError, ClientError, JsonRESTError, ParamValidationError)
+"""What the calls that create, update, or delete a resource raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a stack could not be created or updated: the resource, and the code and message of the call that failed."""
+
+    logical_id: str
+    resource_type: str
+    code: str
+    message: str
+
+    def __str__(self) -> str:
+        """Return the reason in the form of StatusReason of a stack instance."""
+        where = f"ResourceLogicalId:{self.logical_id}, ResourceType:{self.resource_type}"
+        return f"{where}, ResourceStatusReason:{self.message} (Error Code: {self.code})."
+
+
+@dataclass(slots=True)
+class Stack:
+    """A stack. If its creation failed, `failure` says why, and `resources` and `outputs` are empty.
+
+    `resources` are in the order in which they were created, by logical ID; `properties` are those that were passed. `parameters` has all values.
+    """
+
+    name: str
+    account: Account
+    resources: dict[str, Created] = field(default_factory=dict)
+    properties: dict[str, dict[str, Any]] = field(default_factory=dict)
+    outputs: dict[str, str] = field(default_factory=dict)
+    parameters: dict[str, str] = field(default_factory=dict)
+    failure: Failure | None = None
+    template: Mapping[str, Node] = field(default_factory=dict)
+    updates: int = 0
+    status: str = "CREATE_COMPLETE"
+
+    @property
+    def stack_id(self) -> str:
+        """Its ARN."""
+        partition, account = get_partition(self.account.region), self.account
+        return f"arn:{partition}:cloudformation:{account.region}:{account.account_id}:stack/{self.name}"
+
+    def delete(self, *, retain: bool = True) -> None:
+        """Delete the resources, the last first, except those whose DeletionPolicy retains them."""
+        for logical_id in reversed(list(self.resources)):
+            definition = self.template["Resources"][logical_id]
+            if not (retain and definition.get("DeletionPolicy") in RETAINED):
+                kind = KINDS[definition["Type"]]
+                kind.delete(self.account, self.resources[logical_id].physical_id, self.properties[logical_id])
+        self.resources.clear()
+
+
+def create_stack(account: Account, name: str, template: Mapping[str, Node], parameters: Mapping[str, str]) -> Stack:
+    """Create a stack; if a resource fails, delete the others and return the stack with its failure.
+
+    TemplateError if the template or its parameters are refused before anything is created.
+    """
+    stack = Stack(name, account, template=template)
+    scope = Scope(template, parameters, _pseudo_parameters(account, name))
+    for logical_id in in_order(template, scope):
+        definition = template["Resources"][logical_id]
+        properties = scope.resolve(definition.get("Properties", {}))
+        try:
+            created = _created(stack, logical_id, definition["Type"], properties)
+        except FAILURES as error:
+            stack.failure = Failure(logical_id, definition["Type"], *_code_and_message(error))
+            stack.delete(retain=False)
+            return stack
+        stack.properties[logical_id] = properties
+        stack.resources[logical_id] = scope.created[logical_id] = created
+    stack.outputs, stack.parameters = _outputs(template, scope), scope.parameters
+    created_stacks(account.account_id, account.region).append(stack)
+    return stack
+
+
+def update_stack(stack: Stack, template: Mapping[str, Node], parameters: Mapping[str, str]) -> Failure | None:
+    """Update a stack to a template, or return why it failed and leave the stack as it was.
+
+    Parameters that are not given have their defaults. A resource that did not change is not touched. One that changed is
+    updated in place, or replaced if AWS's schema of its type says so. After everything else, resources that were
+    replaced or are no longer in the template are deleted, except those that a policy retains:
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/using-cfn-updating-stacks-update-behaviors.html,
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-updatereplacepolicy.html.
+    TemplateError if the template or its parameters are refused before anything changes, or if an update is not known here.
+    """
+    scope = Scope(template, parameters, _pseudo_parameters(stack.account, stack.name))
+    stack.updates += 1
+    stack.status = "UPDATE_COMPLETE"
+    properties: dict[str, dict[str, Any]] = {}
+    retained: set[str] = set()
+    undo: list[Callable[[], None]] = []
+    for logical_id in in_order(template, scope):
+        definition = template["Resources"][logical_id]
+        properties[logical_id] = scope.resolve(definition.get("Properties", {}))
+        try:
+            scope.created[logical_id] = _changed(stack, logical_id, definition["Type"], properties[logical_id], undo)
+        except FAILURES as error:
+            for step in reversed(undo):
+                step()
+            return Failure(logical_id, definition["Type"], *_code_and_message(error))
+        if definition.get("UpdateReplacePolicy") in RETAINED:
+            retained.add(logical_id)
+    for logical_id, earlier in reversed(stack.resources.items()):
+        definition = stack.template["Resources"][logical_id]
+        is_retained = (
+            logical_id in retained if logical_id in properties else definition.get("DeletionPolicy") in RETAINED
+        )
+        if scope.created.get(logical_id) != earlier and not is_retained:
+            KINDS[definition["Type"]].delete(stack.account, earlier.physical_id, stack.properties[logical_id])
+    stack.resources, stack.properties, stack.template = scope.created, properties, template
+    stack.outputs, stack.parameters = _outputs(template, scope), scope.parameters
+    return None
+
+
+def _changed(
+    stack: Stack, logical_id: str, resource_type: str, properties: dict[str, Any], undo: list[Callable[[], None]]
+) -> Created:
+    """Bring one resource up to date, and add what takes that back if the update of the stack fails."""
+    kind, known = KINDS.get(resource_type), stack.resources.get(logical_id)
+    if kind and known and stack.template["Resources"][logical_id]["Type"] == resource_type:
+        earlier = stack.properties[logical_id]
+        changed = {name for name in earlier.keys() | properties if earlier.get(name) != properties.get(name)}
+        if not changed:
+            return known
+        if not changed & _replacing(resource_type, stack.account.region, properties):
+            if kind.update is None:
+                raise TemplateError(f"updates of {sorted(changed)} of {resource_type} are not known here")
+            update = partial(kind.update, stack.account, known.physical_id)
+            update(copy.deepcopy(earlier), copy.deepcopy(properties))
+            undo.append(partial(update, copy.deepcopy(properties), copy.deepcopy(earlier)))
+            return known
+    created = _created(stack, logical_id, resource_type, properties)
+    undo.append(partial(KINDS[resource_type].delete, stack.account, created.physical_id, properties))
+    return created
+
+
+def _replacing(resource_type: str, region: str, properties: Mapping[str, Any]) -> set[str]:
+    """Return the properties whose change replaces a resource, from AWS's schema of its type, which cfn-lint contains.
+
+    https://docs.aws.amazon.com/cloudformation-cli/latest/userguide/resource-type-schema.html. Those that replace it
+    under a condition do so here, too, except for documents that get new versions:
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resource-ssm-document.html
+    """
+    from cfnlint.schema.manager import (  # noqa: PLC0415  # it takes seconds
+        PROVIDER_SCHEMA_MANAGER,
+    )
+
+    schema: Mapping[str, Any] = PROVIDER_SCHEMA_MANAGER.get_resource_schema(region, resource_type).schema
+    pointers = set(schema.get("createOnlyProperties", ()))
+    if properties.get("UpdateMethod") != "NewVersion":
+        pointers.update(schema.get("conditionalCreateOnlyProperties", ()))
+    return {pointer.removeprefix("/properties/") for pointer in pointers}
+
+
+def _outputs(template: Mapping[str, Node], scope: Scope) -> dict[str, str]:
+    return {
+        output: scope.resolve(definition["Value"])
+        for output, definition in template.get("Outputs", {}).items()
+        if "Condition" not in definition or scope.condition(definition["Condition"])
+    }
+
+
+def _pseudo_parameters(account: Account, name: str) -> dict[str, str]:
+    partition = get_partition(account.region)
+    return {
+        "AWS::AccountId": account.account_id,
+        "AWS::Partition": partition,
+        "AWS::Region": account.region,
+        "AWS::StackId": Stack(name, account).stack_id,
+        "AWS::StackName": name,
+        "AWS::URLSuffix": "amazonaws.com.cn" if partition == "aws-cn" else "amazonaws.com",
+    }
+
+
+def _created(stack: Stack, logical_id: str, resource_type: str, properties: dict[str, Any]) -> Created:
+    """Create one resource. Names that CloudFormation makes up end in characters that differ in each stack and update."""
+    if resource_type not in KINDS:
+        raise TemplateError(f"the resource type {resource_type} is not known here")
+    account, name = stack.account, f"{stack.name}-{logical_id}"
+    place = f"{account.account_id} {account.region} {name}" + (f" {stack.updates}" if stack.updates else "")
+    unique = f"{name}-{hashlib.sha256(place.encode()).hexdigest()[:12].upper()}"
+    return KINDS[resource_type].create(account, unique, copy.deepcopy(properties))
+
+
+def _code_and_message(error: Exception) -> tuple[str, str]:
+    if isinstance(error, ClientError):
+        return error.response["Error"]["Code"], error.response["Error"]["Message"]
+    if isinstance(error, AlreadyExistsError):
+        return "AlreadyExists", str(error)
+    if isinstance(error, JsonRESTError):
+        return error.error_type, error.message
+    return "ValidationError", str(error)

@@ -1,0 +1,184 @@
+"""AWS-managed prefix lists, and the Regions that offer S3 Express One Zone."""
+
+import hashlib
+from ipaddress import IPv4Network, IPv6Network
+
+from moto.core.responses import ActionResult
+from moto.ec2.models import EC2Backend
+from moto.ec2.models.managed_prefixes import ManagedPrefixList
+from moto.ec2.responses import EC2Response
+
+from config_rule_sandbox.dynamic import Moto
+from config_rule_sandbox.ec2.errors import not_found
+from config_rule_sandbox.ec2.knobs import Knobs
+from config_rule_sandbox.patches import Patches
+
+# --- Regions -------------------------------------------------------------------------------------------------------
+#
+# The Regions that offer S3 Express One Zone, and the address ranges that the sandbox gives it there.
+
+
+REGIONS = (
+    "us-east-1",
+    "us-east-2",
+    "us-west-1",
+    "us-west-2",
+    "ca-central-1",
+    "sa-east-1",
+    "eu-west-1",
+    "eu-west-3",
+    "eu-central-1",
+    "eu-north-1",
+    "ap-south-1",
+    "ap-northeast-1",
+    "ap-northeast-2",
+    "ap-southeast-1",
+    "ap-southeast-2",
+)
+"""https://docs.aws.amazon.com/AmazonS3/latest/userguide/directory-bucket-az-networking.html."""
+
+IPV4_BLOCKS = (IPv4Network("192.0.2.0/24"), IPv4Network("198.51.100.0/24"), IPv4Network("203.0.113.0/24"))
+"""RFC 5737: addresses for documentation, which no network uses. AWS publishes no list of the real ones."""
+
+IPV6_BLOCK = IPv6Network("2001:db8::/32")
+"""RFC 3849: the same for IPv6."""
+
+
+def offers_s3express(region: str) -> bool:
+    """Return whether the service exists in a Region."""
+    return region in REGIONS
+
+
+def ipv4_cidrs(region: str) -> list[str]:
+    """Return the six IPv4 CIDRs of the service in a Region, of two lengths; those of two Regions never overlap.
+
+    Six, because the weight of the prefix list is six:
+    https://docs.aws.amazon.com/vpc/latest/userguide/working-with-aws-managed-prefix-lists.html.
+    """
+    place = REGIONS.index(region)
+    cidrs = []
+    for block in IPV4_BLOCKS:
+        lower, upper = list(block.subnets(new_prefix=28))[place].subnets()
+        cidrs += [str(lower), str(next(upper.subnets()))]
+    return cidrs
+
+
+def ipv6_cidrs(region: str) -> list[str]:
+    """Return the two IPv6 CIDRs of the service in a Region, of two lengths; those of two Regions never overlap."""
+    place = REGIONS.index(region)
+    lower, upper = list(IPV6_BLOCK.subnets(new_prefix=36))[place].subnets()
+    return [str(lower), str(next(upper.subnets(new_prefix=48)))]
+
+
+# --- lists ---------------------------------------------------------------------------------------------------------
+#
+# AWS-managed prefix lists: those of S3 Express One Zone, ids that are the same in every account, and their CIDRs.
+
+
+AWS = "AWS"
+"""OwnerId of AWS-managed prefix lists (botocore model, ManagedPrefixList)."""
+
+
+def apply(patches: Patches, knobs: Knobs) -> None:
+    """Give every Region the prefix lists that AWS has there.
+
+    moto has none for `com.amazonaws.<region>.s3express`, gives each account other ids for the AWS-managed lists, and
+    returns no Cidrs from DescribePrefixLists
+    (https://docs.aws.amazon.com/vpc/latest/userguide/working-with-aws-managed-prefix-lists.html).
+    """
+    del knobs
+    patches.wrap(EC2Backend, "create_default_pls", _create_default_pls)
+    patches.set(EC2Response, "describe_prefix_lists", _describe_prefix_lists)
+    patches.wrap(EC2Response, "describe_managed_prefix_lists", _describe_managed_prefix_lists)
+    patches.wrap(EC2Response, "get_managed_prefix_list_entries", _get_managed_prefix_list_entries)
+
+
+def of_service(backend: Moto, service_name: str) -> dict[str, Moto]:
+    """Return the AWS-managed prefix lists of a service (`com.amazonaws.<region>.s3express`) by `ipv4` and `ipv6`."""
+    prefix, _, service = service_name.rpartition(".")
+    names = {service_name: "ipv4", f"{prefix}.ipv6.{service}": "ipv6"}
+    owned = [item for item in backend.managed_prefix_lists.values() if item.owner_id == AWS]
+    return {names[item.prefix_list_name]: item for item in owned if item.prefix_list_name in names}
+
+
+def _create_default_pls(original: Moto) -> Moto:
+    """Add the S3 Express lists to the prefix lists of a Region that offers the service."""
+
+    def create_default_pls(self: Moto) -> None:
+        original(self)
+        region = self.region_name
+        if offers_s3express(region):
+            _create(self, f"com.amazonaws.{region}.s3express", "IPv4", ipv4_cidrs(region))
+            # AWS documents no name for the IPv6 list. This one is unverified: it follows `ipv6.vpc-lattice`.
+            _create(self, f"com.amazonaws.{region}.ipv6.s3express", "IPv6", ipv6_cidrs(region))
+        for prefix_list in list(self.managed_prefix_lists.values()):
+            _make_global(self, prefix_list)
+
+    return create_default_pls
+
+
+def _create(backend: Moto, name: str, family: str, cidrs: list[str]) -> None:
+    entries = [{"Cidr": cidr, "Description": "default"} for cidr in cidrs]
+    backend._create_aws_managed_prefix_list(name=name, address_family=family, entries=entries)
+
+
+def _make_global(backend: Moto, prefix_list: ManagedPrefixList) -> None:
+    """Give an AWS-managed list an id that depends only on Region and name, and the ARN of its owner, `aws`."""
+    del backend.managed_prefix_lists[prefix_list.id]
+    name = f"{backend.region_name}/{prefix_list.prefix_list_name}"
+    prefix_list.id = f"pl-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    prefix_list.prefix_list_arn = prefix_list.arn(backend.region_name, AWS.lower())
+    backend.managed_prefix_lists[prefix_list.id] = prefix_list
+
+
+def _describe_prefix_lists(self: Moto) -> ActionResult:
+    """List the prefix lists of AWS services with their CIDRs; never a customer's, even under an AWS name.
+
+    Whether AWS lists IPv6 ones here too is not documented. They are left out: callers that need them must call
+    DescribeManagedPrefixLists, which has them.
+    """
+    ids = self._get_param("PrefixListIds", [])
+    _check_ids(self.ec2_backend, ids, "InvalidPrefixListId.NotFound")
+    found = self.ec2_backend.describe_managed_prefix_lists(ids, self._filters_from_querystring())
+    return ActionResult(
+        {
+            "PrefixLists": [
+                {
+                    "PrefixListId": item.id,
+                    "PrefixListName": item.prefix_list_name,
+                    "Cidrs": [entry["Cidr"] for entries in item.entries.values() for entry in entries],
+                }
+                for item in found
+                if item.owner_id == AWS and item.address_family == "IPv4"
+            ]
+        }
+    )
+
+
+def _describe_managed_prefix_lists(original: Moto) -> Moto:
+    def describe_managed_prefix_lists(self: Moto) -> ActionResult:
+        _check_ids(self.ec2_backend, self._get_param("PrefixListIds", []), "InvalidPrefixListID.NotFound")
+        answer: ActionResult = original(self)
+        return answer
+
+    return describe_managed_prefix_lists
+
+
+def _check_ids(backend: Moto, ids: list[str], code: str) -> None:
+    """Refuse an id that does not exist; moto leaves it out.
+
+    DescribePrefixLists spells the code with a small d: https://github.com/hashicorp/terraform-provider-aws,
+    internal/service/ec2/find.go.
+    """
+    for prefix_list_id in ids:
+        if prefix_list_id not in backend.managed_prefix_lists:
+            raise not_found(code, "prefix list", prefix_list_id)
+
+
+def _get_managed_prefix_list_entries(original: Moto) -> Moto:
+    def get_managed_prefix_list_entries(self: Moto) -> ActionResult:
+        _check_ids(self.ec2_backend, [self._get_param("PrefixListId")], "InvalidPrefixListID.NotFound")
+        answer: ActionResult = original(self)
+        return answer
+
+    return get_managed_prefix_list_entries

@@ -1,0 +1,292 @@
+"""Running an execution: one step after the other, with attempts, jumps, time-outs, and an end for every case."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from threading import Thread
+from typing import Any
+
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.ssm.actions import ACTIONS
+from config_rule_sandbox.ssm.actions.base import Outcome
+from config_rule_sandbox.ssm.actions.branch import holds
+from config_rule_sandbox.ssm.document import ABORT, CONTINUE, Output, Step
+from config_rule_sandbox.ssm.execution import (
+    CANCELLED,
+    FAILED,
+    IN_PROGRESS,
+    SUCCESS,
+    TIMED_OUT,
+    WAITING,
+    Execution,
+    StepRun,
+)
+from config_rule_sandbox.ssm.faults import InterruptedStepError, StepFailedError, StepTimedOutError
+from config_rule_sandbox.ssm.knobs import Knobs, Trouble
+from config_rule_sandbox.ssm.reading import after_success
+from config_rule_sandbox.ssm.values import fits, resolve, text
+
+# --- one attempt ---------------------------------------------------------------------------------------------------
+#
+# One attempt at a step: its inputs, the action, its time limit, its outputs.
+
+
+@dataclass
+class Attempt:
+    """The part of an execution that an action sees; `make` runs the action."""
+
+    execution: Execution
+    run: StepRun
+    knobs: Knobs
+    client: Callable[[str], Client]
+    _waited: float = 0.0
+    _raised: list[BaseException] = field(default_factory=list)
+    _outcome: Outcome = field(default_factory=Outcome)
+
+    @property
+    def step(self) -> Step:
+        """The step that is being run."""
+        return self.run.step
+
+    @property
+    def signals(self) -> Execution:
+        """The approvals and rejections that were sent."""
+        return self.execution
+
+    def pause(self, seconds: float) -> None:
+        """Wait seconds of AWS's clock. StepTimedOutError after the step's time, InterruptedStepError if cancelled."""
+        limit = self._limit()
+        over = limit is not None and self._waited + seconds > limit
+        real = (limit - self._waited if over and limit else seconds) * self.knobs.time_scale
+        if self.execution.cancelled.wait(real):
+            raise InterruptedStepError
+        self._waited += seconds
+        if over:
+            raise StepTimedOutError(f"Step timed out after {limit} seconds")
+
+    def waiting(self) -> None:
+        """Mark the step and the execution as waiting for a person."""
+        self.run.status = self.execution.status = WAITING
+
+    def make(self) -> str | None:
+        """Run the action once and keep its outputs; return where a branch jumps to. StepFailedError if it fails."""
+        self.run.inputs = resolve(self.step.inputs, self.execution.lookup)
+        if ACTIONS[self.step.action].waits:
+            self._act()
+        else:
+            self._act_in_time()
+        self._raise()
+        self.execution.status = self.run.status = IN_PROGRESS
+        self.run.outputs = {**self._outputs(self._outcome.response), **self._outcome.predefined}
+        return self._outcome.next_step
+
+    def _act(self) -> None:
+        try:
+            self._outcome = ACTIONS[self.step.action].run(self.run.inputs, self)
+        except BaseException as error:  # noqa: BLE001  # it is raised again where the step is run
+            self._raised.append(error)
+
+    def _act_in_time(self) -> None:
+        """Run the action in another thread, so that it can be abandoned when its time is over."""
+        limit = self._limit()
+        worker = Thread(target=self._act, name=f"{self.execution.id}/{self.step.name}", daemon=True)
+        worker.start()
+        worker.join(limit and limit * self.knobs.limit_scale)
+        if worker.is_alive():
+            raise StepTimedOutError(f"Step timed out after {limit} seconds")
+
+    def _raise(self) -> None:
+        if self._raised:
+            raise self._raised[0]
+
+    def _limit(self) -> float | None:
+        """Return how long the step may take, in seconds: what it says, up to what its action allows."""
+        return self.step.timeout_seconds or ACTIONS[self.step.action].seconds
+
+    def _outputs(self, response: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the outputs by name: those of the action, then those that the runbook defines."""
+        found = {
+            name: text(response[name]) if kind == "String" else response[name]
+            for name, kind in ACTIONS[self.step.action].predefined_outputs.items()
+            if name in response
+        }
+        selected = {output.name: _select(output, response) for output in self.step.outputs}
+        return {**found, **{name: value for name, value in selected.items() if value is not None}}
+
+
+def _select(output: Output, response: Mapping[str, Any]) -> Any:  # noqa: ANN401  # a value of any of the types
+    """Return an output, None if it is not there. AWS converts some values to the declared type; the sandbox does not."""
+    value = output.selector.select(response)
+    if value is not None and not fits(value, output.type):
+        raise StepFailedError(f"Output {output.name}: {text(value)} is not a {output.type}")
+    return value
+
+
+# --- the execution -------------------------------------------------------------------------------------------------
+#
+# Running an execution: one step after the other, with retries, jumps, time-outs, and an end for every case.
+#
+# https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-branch-condition.html,
+# https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-handling-timeouts.html
+
+
+KILLED = "The executor was killed"
+
+MakeClient = Callable[[str], Client]
+
+
+class _KilledError(Exception):
+    """The executor died, as a knob wanted; `status` is what the API shows of the execution afterward."""
+
+    def __init__(self, status: str) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+@dataclass
+class Engine:
+    """Runs one execution to its end. `client` makes boto3 clients with the permissions of the execution."""
+
+    execution: Execution
+    knobs: Knobs
+    client: MakeClient
+
+    def run(self) -> None:
+        """Run every step there is to run. What the executor itself does wrong ends the execution, and is raised."""
+        execution = self.execution
+        execution.status = IN_PROGRESS
+        try:
+            self._steps(next(iter(execution.document.steps)))
+            execution.finish(*self._result())
+        except InterruptedStepError:
+            execution.finish(CANCELLED)
+        except _KilledError as death:
+            self._die(death.status)
+        except BaseException as error:
+            execution.finish(FAILED, f"Internal error of the executor: {error!r}")
+            raise
+
+    def _steps(self, first: str) -> None:
+        name: str | None = first
+        while name is not None:
+            self._meet_knobs(name)
+            if self.execution.cancelled.is_set():
+                raise InterruptedStepError
+            name = self._step(self.execution.steps[name])
+
+    def _step(self, run: StepRun) -> str | None:
+        """Run one step, and return the name of the next one, None at the end."""
+        try:
+            jump = self._perform(run)
+        except StepFailedError:
+            return self._after_failure(run.step)
+        return jump or after_success(self.execution.document, run.step)
+
+    def _perform(self, run: StepRun) -> str | None:
+        """Run one step, again as often as it may, record how it ends, and return where a branch jumps to."""
+        self.execution.current = run.step.name
+        run.begin()
+        try:
+            jump = self._attempts(run)
+        except InterruptedStepError:
+            run.end(CANCELLED)
+            raise
+        except StepFailedError as error:
+            run.outputs = error.outputs
+            run.end(TIMED_OUT if isinstance(error, StepTimedOutError) else FAILED, error.message())
+            raise
+        run.end(SUCCESS)
+        return jump
+
+    def _iterate(self, run: StepRun) -> None:
+        """Run the steps of a loop while its condition holds. A failure of one of them fails the loop."""
+        for iteration in range(1, run.step.inputs["MaxIterations"] + 1):
+            for step in run.step.inner:
+                self._meet_knobs(step.name)
+                if self.execution.cancelled.is_set():
+                    raise InterruptedStepError
+                self.execution.steps[step.name] = StepRun(step, run, iteration)
+                self._perform(self.execution.steps[step.name])
+            if not holds(resolve(run.step.inputs["LoopCondition"], self.execution.lookup)):
+                return
+
+    def _attempts(self, run: StepRun) -> str | None:
+        """Try a step up to maxAttempts times and return where a branch jumps to."""
+        while True:
+            run.attempts += 1
+            try:
+                jump = self._attempt(run)
+            except StepFailedError:
+                self._meet_killing(run)
+                if run.attempts >= run.step.max_attempts:
+                    raise
+            else:
+                self._meet_killing(run)
+                return jump
+
+    def _attempt(self, run: StepRun) -> str | None:
+        """Make one attempt, with the trouble that a knob wants at this step."""
+        trouble = self._trouble(run)
+        if trouble is Trouble.FAILS:
+            raise StepFailedError("The test lets this step fail")
+        jump = self._act(run)
+        if trouble is Trouble.TWICE:
+            jump = self._act(run)
+        if trouble is Trouble.KILLED:
+            run.outputs = {}
+            run.end(CANCELLED)
+            raise _KilledError(CANCELLED)
+        if trouble is Trouble.NO_ANSWER:
+            raise StepFailedError("The answer was lost")
+        return jump
+
+    def _act(self, run: StepRun) -> str | None:
+        if run.step.inner:
+            self._iterate(run)
+            return None
+        return Attempt(self.execution, run, self.knobs, self.client).make()
+
+    def _trouble(self, run: StepRun) -> Trouble | None:
+        disturbance = self.knobs.disturbance
+        if disturbance is None or (disturbance.document, disturbance.step) != (
+            self.execution.document_name,
+            run.step.name,
+        ):
+            return None
+        disturbance.met = True
+        return disturbance.trouble
+
+    def _after_failure(self, step: Step) -> str | None:
+        if step.on_failure == CONTINUE:
+            return after_success(self.execution.document, step)
+        return None if step.on_failure == ABORT else step.on_failure
+
+    def _result(self) -> tuple[str, str | None]:
+        """Return the status of the whole and its failure message: that of the first critical step that failed."""
+        for run in sorted(self.execution.steps.values(), key=lambda run: run.started or self.execution.started):
+            if run.step.is_critical and run.status in (FAILED, TIMED_OUT):
+                return run.status, run.failure
+        return SUCCESS, None
+
+    def _meet_knobs(self, following: str) -> None:
+        if self.knobs.before_step:
+            self.knobs.before_step(self.execution.document_name, following)
+        killing = self.knobs.killing
+        if killing and killing.before == following:
+            self.execution.current = following
+            raise _KilledError(killing.status)
+
+    def _meet_killing(self, run: StepRun) -> None:
+        """Die where the step's action is done and nothing is recorded of it."""
+        killing = self.knobs.killing
+        if killing and killing.during == run.step.name:
+            run.outputs = {}
+            if killing.status != IN_PROGRESS:
+                run.end(killing.status)
+            raise _KilledError(killing.status)
+
+    def _die(self, status: str) -> None:
+        """End without another step. An execution that stays InProgress ends only for `Automation.wait`."""
+        if status == IN_PROGRESS:
+            self.execution.ended.set()
+        else:
+            self.execution.finish(status, KILLED)

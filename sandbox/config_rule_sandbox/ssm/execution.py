@@ -1,0 +1,166 @@
+"""The executions of runbooks, with their steps, as GetAutomationExecution shows them."""
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from threading import Event, RLock
+from typing import Any
+
+from moto.ssm.exceptions import SSMException
+from moto.ssm.models import ssm_backends
+
+from config_rule_sandbox.memory import memory_of
+from config_rule_sandbox.ssm.document import Document, Step
+from config_rule_sandbox.ssm.values import EXECUTION_ID, NO_OUTPUT
+
+# --- one execution -------------------------------------------------------------------------------------------------
+#
+# One execution of a runbook and its steps, as GetAutomationExecution shows them.
+
+
+PENDING = "Pending"
+IN_PROGRESS = "InProgress"
+WAITING = "Waiting"
+SUCCESS = "Success"
+FAILED = "Failed"
+TIMED_OUT = "TimedOut"
+CANCELLED = "Cancelled"
+ENDED = (SUCCESS, FAILED, TIMED_OUT, CANCELLED)
+"""Statuses: https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-statuses.html."""
+
+
+def now() -> datetime:
+    """Return the present time."""
+    return datetime.now(UTC)
+
+
+@dataclass
+class StepRun:
+    """A step of one execution: Pending until it begins; `outputs` lack what a selector did not find.
+
+    `parent` is the loop that a step belongs to, and `iteration` counts its iterations from 1.
+    """
+
+    step: Step
+    parent: "StepRun | None" = None
+    iteration: int = 0
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    status: str = PENDING
+    inputs: Mapping[str, Any] = field(default_factory=dict)
+    outputs: Mapping[str, Any] = field(default_factory=dict)
+    failure: str | None = None
+    started: datetime | None = None
+    ended: datetime | None = None
+    attempts: int = 0
+
+    def begin(self) -> None:
+        """Start the step."""
+        self.status, self.started = IN_PROGRESS, now()
+
+    def end(self, status: str, failure: str | None = None) -> None:
+        """End the step in one of the statuses that are final."""
+        self.status, self.failure, self.ended = status, failure, now()
+
+
+@dataclass
+class Execution:
+    """One execution. `parameters` have the values of every parameter, `given` those of the request.
+
+    `cancelled` is set when it is to stop at once.
+    """
+
+    document_name: str
+    document_version: str
+    document: Document
+    parameters: Mapping[str, Any]
+    given: Mapping[str, list[str]]
+    executed_by: str
+    account_id: str
+    region: str
+    assume_role: str = ""
+    id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    status: str = PENDING
+    failure: str | None = None
+    started: datetime = field(default_factory=now)
+    finished: datetime | None = None
+    current: str | None = None
+    steps: dict[str, StepRun] = field(default_factory=dict)
+    signals: list[tuple[str, str]] = field(default_factory=list)
+    cancelled: Event = field(default_factory=Event)
+    ended: Event = field(default_factory=Event)
+    lock: RLock = field(default_factory=RLock)
+
+    def __post_init__(self) -> None:
+        """Begin with every step pending. Of a step in a loop, only the last iteration is kept."""
+        for name, step in self.document.steps.items():
+            self.steps[name] = StepRun(step)
+            self.steps |= {inner.name: StepRun(inner, self.steps[name]) for inner in step.inner}
+
+    def decisions(self) -> list[tuple[str, str]]:
+        """Return the approvals and rejections so far: the principal's ARN, and `Approve` or `Reject`."""
+        with self.lock:
+            return list(self.signals)
+
+    def lookup(self, reference: str) -> Any:  # noqa: ANN401  # a value of any of the types
+        """Return what a reference in the runbook stands for, NO_OUTPUT if there is no such value now."""
+        if reference in self.parameters:
+            return self.parameters[reference]
+        if reference == EXECUTION_ID:
+            return self.id
+        name, _, output = reference.partition(".")
+        step = self.steps[name]
+        return step.outputs.get(output, NO_OUTPUT) if step.status == SUCCESS else NO_OUTPUT
+
+    def finish(self, status: str, failure: str | None = None) -> None:
+        """End the execution."""
+        with self.lock:
+            self.status, self.failure, self.finished, self.current = status, failure, now(), None
+            self.ended.set()
+
+
+# --- all executions ------------------------------------------------------------------------------------------------
+#
+# The executions of one account and Region; a reset of moto's backend removes them.
+
+
+@dataclass
+class Registry:
+    """Executions by their ids in the order of their starts, and the client tokens that they were started with."""
+
+    executions: dict[str, Execution] = field(default_factory=dict)
+    tokens: dict[str, Execution] = field(default_factory=dict)
+    lock: RLock = field(default_factory=RLock)
+
+
+def registry(account_id: str, region: str) -> Registry:
+    """Return the registry of one account and Region."""
+    return memory_of(ssm_backends[account_id][region], Registry)
+
+
+def find(account_id: str, region: str, execution_id: str) -> Execution:
+    """Return an execution by its id. AutomationExecutionNotFoundException if there is none."""
+    found = registry(account_id, region).executions.get(execution_id)
+    if found is None:
+        raise SSMException(
+            "AutomationExecutionNotFoundException", f"Automation execution not found with ID: {execution_id}"
+        )
+    return found
+
+
+def keep(execution: Execution, token: str | None) -> Execution:
+    """Store a new execution and return it; or the one that was started with this client token before.
+
+    IdempotentParameterMismatch if that one was another runbook, or had other parameters.
+    """
+    known = registry(execution.account_id, execution.region)
+    with known.lock:
+        before = known.tokens.get(token or "")
+        if before is None:
+            known.executions[execution.id] = execution
+            if token:
+                known.tokens[token] = execution
+            return execution
+    if (before.document_name, before.given) != (execution.document_name, execution.given):
+        raise SSMException("IdempotentParameterMismatch", f"The token {token} was used with other parameters.")
+    return before
