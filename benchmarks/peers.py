@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 import jmespath
 
 from benchmarks.pages import with_table
-from config_rule_sandbox.networks import Account
+from config_rule_sandbox.networks.account import Account
 from config_rule_sandbox.server import Sandbox
 from tests.support.everything import Everything
 

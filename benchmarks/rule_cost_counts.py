@@ -12,10 +12,11 @@ from unittest.mock import patch
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from config_rule_sandbox.cloudwatch import earlier, extracted
-from config_rule_sandbox.config_loop import ConfigLoop
-from config_rule_sandbox.config_service.deployment import RuleDefinition
-from config_rule_sandbox.networks import Account, BehindNatGateway
+from config_rule_sandbox.cloudwatch.printed import earlier, extracted
+from config_rule_sandbox.config.deployment import RuleDefinition
+from config_rule_sandbox.config.loop import ConfigLoop
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.public_sides import BehindNatGateway
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.handlers import evaluate

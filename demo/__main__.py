@@ -11,7 +11,7 @@ from contextlib import ExitStack
 
 from rich.console import Console
 
-from config_rule_sandbox.lambda_runtime import RuntimeStartError
+from config_rule_sandbox.aws_lambda.emulator import RuntimeStartError
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from demo.by_hand import fix_by_hand

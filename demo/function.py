@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from config_rule_sandbox.lambda_runtime import LambdaRuntime, find_emulator, in_process
+from config_rule_sandbox.aws_lambda.emulator import find_emulator
+from config_rule_sandbox.aws_lambda.runtime import LambdaRuntime, in_process
 from config_rule_sandbox.server import Sandbox
 
 Invoke = Callable[[Any], Any]

@@ -25,17 +25,19 @@ from moto.cloudformation.responses import CloudFormationResponse
 from moto.config.models import config_backends
 from moto.core.responses import ActionResult, EmptyResult
 
+from config_rule_sandbox.aws_lambda.runtime import in_process
 from config_rule_sandbox.cloudformation.account import Account
-from config_rule_sandbox.cloudformation.kinds import KINDS
+from config_rule_sandbox.cloudformation.described_stacks import created_stacks
+from config_rule_sandbox.cloudformation.kinds.all import KINDS
 from config_rule_sandbox.cloudformation.stacks import FAILURES, create_stack, update_stack
-from config_rule_sandbox.cloudformation.values import TemplateError, read
-from config_rule_sandbox.config_items.direct import direct_client
-from config_rule_sandbox.config_loop import ConfigLoop
-from config_rule_sandbox.config_service.deployment import RuleDefinition, prepare
-from config_rule_sandbox.described_stacks import created_stacks
-from config_rule_sandbox.lambda_runtime import in_process
-from config_rule_sandbox.patches import Patches
-from config_rule_sandbox.remediation import Remediation, RemediationError, remediations_of
+from config_rule_sandbox.cloudformation.text import read
+from config_rule_sandbox.cloudformation.values import TemplateError
+from config_rule_sandbox.config.deployment import RuleDefinition, prepare
+from config_rule_sandbox.config.loop import ConfigLoop
+from config_rule_sandbox.config.remediation.memory import RemediationError, remediations_of
+from config_rule_sandbox.config.remediation.service import Remediation
+from config_rule_sandbox.http.direct import direct_client
+from config_rule_sandbox.patching.patches import Patches
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from config_rule_sandbox.ssm.automation import StillRunningError

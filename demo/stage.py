@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from config_rule_sandbox.config_items.items import DIRECTORY_BUCKET, NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
-from config_rule_sandbox.config_loop import ConfigLoop
-from config_rule_sandbox.config_service.deployment import RuleDefinition
+from config_rule_sandbox.config.deployment import RuleDefinition
+from config_rule_sandbox.config.items.kinds import DIRECTORY_BUCKET, NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
+from config_rule_sandbox.config.loop import ConfigLoop
 from config_rule_sandbox.server import Sandbox
 from demo.function import EVALUATE_FUNCTION, Invoke
 from demo.output import Narrator

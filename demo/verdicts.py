@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from config_rule_sandbox.config_loop import ConfigLoop
-from config_rule_sandbox.config_service.invocation import Delivery
+from config_rule_sandbox.config.invocation import Delivery
+from config_rule_sandbox.config.loop import ConfigLoop
 from demo.situations import Situation
 
 SUBNET = "AWS::EC2::Subnet"

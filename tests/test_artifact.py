@@ -19,8 +19,8 @@ from botocore.regions import EndpointResolver
 
 import compile_artifact
 import trim_artifact
-from config_rule_sandbox.config_loop import ConfigLoop
-from config_rule_sandbox.lambda_runtime import LambdaRuntime
+from config_rule_sandbox.aws_lambda.runtime import LambdaRuntime
+from config_rule_sandbox.config.loop import ConfigLoop
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from express_path.adapters.event_bus import ATTEMPTS

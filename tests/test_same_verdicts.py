@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from config_rule_sandbox.networks import Account, Hub
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.central_egress import Hub
 from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
 from express_path.adapters.network_reader import SnapshotReader

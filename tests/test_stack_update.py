@@ -7,10 +7,10 @@ import pytest
 
 from config_rule_sandbox.cloudformation.account import Account
 from config_rule_sandbox.cloudformation.stacks import Stack, create_stack, update_stack
-from config_rule_sandbox.config_items.direct import direct_client
-from config_rule_sandbox.config_loop import ConfigLoop
-from config_rule_sandbox.config_service import results_of
-from config_rule_sandbox.config_service.deployment import RuleDefinition, prepare
+from config_rule_sandbox.config.deployment import RuleDefinition, prepare
+from config_rule_sandbox.config.loop import ConfigLoop
+from config_rule_sandbox.config.results import results_of
+from config_rule_sandbox.http.direct import direct_client
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from express_path.handlers import evaluate, plan_heal

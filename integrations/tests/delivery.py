@@ -3,9 +3,9 @@
 import json
 from typing import Any
 
+from config_rule_sandbox.aws_lambda.event_sources import poll
 from config_rule_sandbox.dynamic import Client
-from config_rule_sandbox.event_sources import poll
-from config_rule_sandbox.security_hub import findings_of
+from config_rule_sandbox.security_hub.findings import findings_of
 from config_rule_sandbox.server import Sandbox
 from express_path_integrations.handlers import security_hub
 from tests.support.rule import Context

@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from config_rule_sandbox.config_service import Result, results_of
-from config_rule_sandbox.config_service.deployment import deploy_rule
-from config_rule_sandbox.security_hub import findings_of
+from config_rule_sandbox.config.deployment import deploy_rule
+from config_rule_sandbox.config.results import Result, results_of
+from config_rule_sandbox.security_hub.findings import findings_of
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.network.resources import TargetKind
 from express_path.domain.path.outcomes import Hop

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.config_items.direct import direct_client
-from config_rule_sandbox.iam import enforced
+from config_rule_sandbox.http.direct import direct_client
+from config_rule_sandbox.iam.requests import enforced
 from config_rule_sandbox.refusals import refused
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.path.reasons import Reason

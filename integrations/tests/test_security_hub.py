@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.config_service import Result
+from config_rule_sandbox.config.results import Result
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.path.reasons import Reason
 from express_path.errors import ApiError, FindingsError, RecordError, SettingError

@@ -7,7 +7,7 @@ import pytest
 from botocore.model import StructureShape
 from moto.events.models import EventPattern
 
-from config_rule_sandbox.cloudformation.values import read
+from config_rule_sandbox.cloudformation.text import read
 from tests.support.iam import actions
 from tests.support.template import INTEGRATIONS, ROOT, Expanded, expanded, source
 from tests.template.models import bounds, enum, shape

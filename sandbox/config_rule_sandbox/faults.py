@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Any
 from xml.sax.saxutils import escape
 
-from config_rule_sandbox.wire import Request
+from config_rule_sandbox.http.wire import Request
 
 XML_BODIES = {
     "ec2": "<Response><Errors><Error><Code>{code}</Code><Message>{message}</Message></Error></Errors>"

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def running_sandbox() -> "Iterator[Sandbox]":
     """One sandbox for the whole session, because moto's state is global. Whoever uses it directly calls `reset()`."""
-    from config_rule_sandbox.in_process import in_process  # noqa: PLC0415  # see the top
+    from config_rule_sandbox.http.in_process import in_process  # noqa: PLC0415  # see the top
     from config_rule_sandbox.server import Sandbox  # noqa: PLC0415  # see the top
 
     with Sandbox() as running, in_process(running):

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-import config_rule_sandbox.ec2_models  # noqa: F401  # before other modules import moto's
+import config_rule_sandbox.patching.early_import  # noqa: F401  # before other modules import moto's
 
 # isort: split
 import boto3
@@ -18,18 +18,18 @@ from moto.core.authorization import enable_iam_authentication
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.moto_api._internal.models import moto_api_backend
 
-from config_rule_sandbox import corrections
-from config_rule_sandbox.backends import Application, serve
 from config_rule_sandbox.calls import CallLog
-from config_rule_sandbox.cloudwatch import Metrics
+from config_rule_sandbox.cloudwatch.metrics import Metrics
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.ec2 import Ec2
-from config_rule_sandbox.eventbridge import EventBridge
+from config_rule_sandbox.eventbridge.buses import EventBridge
 from config_rule_sandbox.faults import Faults
-from config_rule_sandbox.front import WebServer
-from config_rule_sandbox.logs import Logs
-from config_rule_sandbox.patches import Patches
-from config_rule_sandbox.prices import Prices
+from config_rule_sandbox.http.in_memory import Application, serve
+from config_rule_sandbox.http.web_server import WebServer
+from config_rule_sandbox.logs.queries import Logs
+from config_rule_sandbox.patching import corrections
+from config_rule_sandbox.patching.patches import Patches
+from config_rule_sandbox.pricing.price_list import Prices
 from config_rule_sandbox.stale_reads import Observation, StaleReads
 from config_rule_sandbox.tracing import trace_no_calls
 

@@ -16,11 +16,11 @@ from typing import Any
 from moto.dynamodb.models import dynamodb_backends
 from moto.ec2.models import ec2_backends
 
-from config_rule_sandbox import dynamodb
 from config_rule_sandbox.calls import Call
 from config_rule_sandbox.dynamic import Moto
-from config_rule_sandbox.ec2 import operations
-from config_rule_sandbox.wire import Request
+from config_rule_sandbox.dynamodb import operations as dynamodb
+from config_rule_sandbox.ec2 import protocol as ec2
+from config_rule_sandbox.http.wire import Request
 
 REQUEST_ID = re.compile(rb"<requestId>[^<]*</requestId>", re.IGNORECASE)
 
@@ -39,7 +39,7 @@ class _Service:
 
 
 SERVICES = {
-    "ec2": _Service(ec2_backends, operations.ONE_AT_A_TIME, ("vpc_end_points", "route_tables", "tags")),
+    "ec2": _Service(ec2_backends, ec2.ONE_AT_A_TIME, ("vpc_end_points", "route_tables", "tags")),
     "dynamodb": _Service(dynamodb_backends, dynamodb.ONE_AT_A_TIME, ("tables",)),
 }
 

@@ -11,7 +11,7 @@ import pytest
 from botocore.stub import Stubber
 
 from config_rule_sandbox.server import Sandbox
-from config_rule_sandbox.service_quotas import applied_quotas
+from config_rule_sandbox.service_quotas.quotas import applied_quotas
 from express_path.adapters.aws import Aws
 from express_path.adapters.heal_reader import ENDED, evidence_for, failed_steps, has_ended
 from express_path.adapters.network_reader import SnapshotReader

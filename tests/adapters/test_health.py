@@ -5,7 +5,9 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.remediation import Remediation, add_exception, remediations_of
+from config_rule_sandbox.config.remediation.exceptions import add_exception
+from config_rule_sandbox.config.remediation.memory import remediations_of
+from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from express_path.adapters.aws import LAMBDA_CONFIG, Aws

@@ -8,8 +8,10 @@ from itertools import islice
 import pytest
 from moto.ec2.models import ec2_backends
 
-from config_rule_sandbox.ec2.transit_gateways import Target, static_routes
-from config_rule_sandbox.networks import Account, BehindFirewall, BehindNatGateway, BehindNatInstance, Hub, attach
+from config_rule_sandbox.ec2.transit_gateways.routes import Target, static_routes
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.central_egress import Hub, attach
+from config_rule_sandbox.networks.public_sides import BehindFirewall, BehindNatGateway, BehindNatInstance
 from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws, OptionalReads
 from express_path.adapters.network_reader import (

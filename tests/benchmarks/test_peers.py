@@ -6,7 +6,7 @@ import re
 import pytest
 
 from benchmarks import peers
-from config_rule_sandbox.networks import Account
+from config_rule_sandbox.networks.account import Account
 from config_rule_sandbox.server import Sandbox
 from tests.support.command import invoke
 from tests.support.everything import Everything

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from config_rule_sandbox.remediation import Remediation
+from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from express_path import healing

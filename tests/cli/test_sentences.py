@@ -11,14 +11,14 @@ from typing import Any
 import pytest
 from moto.moto_api._internal import mock_random
 
+from config_rule_sandbox.config.remediation.service import Remediation
+from config_rule_sandbox.server import Sandbox
 from express_path import errors
 from express_path.domain.heal import ledger, records, texts, undo
 from express_path.domain.remedy import texts as remedy_texts
 from express_path.domain.verdict import annotations, evaluator
 from express_path_cli.automation import runs
 from express_path_cli.findings import proposed, summary
-from config_rule_sandbox.remediation import Remediation
-from config_rule_sandbox.server import Sandbox
 from tests.cli.heal.healing_stack import deployed
 from tests.support.command import invoke, without_credentials
 from tests.support.heals import Deployment, Vpc, configure_remediation
@@ -38,7 +38,20 @@ ODD = (
 )
 """What separates the parts of lines, and what programs might look for."""
 FOR_PEOPLE = frozenset(
-    {"advice", "annotation", "evidence", "fix", "message", "note", "patches", "plan", "remedy", "summary", "text", "why"}
+    {
+        "advice",
+        "annotation",
+        "evidence",
+        "fix",
+        "message",
+        "note",
+        "patches",
+        "plan",
+        "remedy",
+        "summary",
+        "text",
+        "why",
+    }
 )
 """The fields of documents that have sentences."""
 ID = re.compile(r"\b(vpce|vpce-svc|rtb|subnet|eni)-[0-9a-f]{8,17}\b|\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")

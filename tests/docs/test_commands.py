@@ -20,8 +20,8 @@ import pytest
 from botocore import xform_name
 from botocore.session import Session
 
-from config_rule_sandbox.networks import Account
-from config_rule_sandbox.remediation import Remediation
+from config_rule_sandbox.config.remediation.service import Remediation
+from config_rule_sandbox.networks.account import Account
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.path.reasons import Reason
 from express_path_cli.main import SUBCOMMANDS

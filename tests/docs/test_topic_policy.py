@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from config_rule_sandbox.iam_policies import Authorization, is_allowed
+from config_rule_sandbox.iam.policies import Authorization, is_allowed
 from tests.support.iam import faults
 from tests.support.template import ROOT, expanded
 

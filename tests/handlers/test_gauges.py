@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.cloudwatch import earlier, extracted
+from config_rule_sandbox.cloudwatch.printed import earlier, extracted
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from express_path.adapters.health import runbooks_of

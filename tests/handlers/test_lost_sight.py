@@ -2,7 +2,9 @@
 
 import pytest
 
-from config_rule_sandbox.networks import Account, BehindFirewall, BehindNatGateway, BehindNatInstance, Hub, Spoke
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.central_egress import Hub, Spoke
+from config_rule_sandbox.networks.public_sides import BehindFirewall, BehindNatGateway, BehindNatInstance
 from config_rule_sandbox.server import Sandbox
 from express_path.errors import SightLostError
 from tests.support.rule import Rule

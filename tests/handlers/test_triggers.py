@@ -5,7 +5,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from config_rule_sandbox.networks import Account, Hub
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.central_egress import Hub
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.verdict.fanout import ResourceType
 from tests.support.network import Builder, Private

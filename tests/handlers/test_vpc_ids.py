@@ -2,7 +2,8 @@
 
 import pytest
 
-from config_rule_sandbox.networks import Account, Hub
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.central_egress import Hub
 from config_rule_sandbox.server import Sandbox
 from tests.support.network import Builder, Private
 from tests.support.rule import Item, Rule

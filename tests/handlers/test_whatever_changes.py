@@ -7,8 +7,8 @@ from random import Random
 import pytest
 from botocore.exceptions import ClientError
 
-from config_rule_sandbox.config_items.items import ItemStyle
-from config_rule_sandbox.networks import ANYWHERE
+from config_rule_sandbox.config.items.items import ItemStyle
+from config_rule_sandbox.networks.account import ANYWHERE
 from config_rule_sandbox.server import Sandbox
 from tests.support.network import Builder
 from tests.support.rule import Rule

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.config_items.notifications import rule_event, scheduled_notification
-from config_rule_sandbox.config_service.deployment import deploy_rule
+from config_rule_sandbox.config.deployment import deploy_rule
+from config_rule_sandbox.config.notifications import rule_event, scheduled_notification
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.refusals import refused
-from config_rule_sandbox.security_hub import findings_of
+from config_rule_sandbox.security_hub.findings import findings_of
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.path.reasons import Reason
 from express_path.domain.remedy.texts import Remedy

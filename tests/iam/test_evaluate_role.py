@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.networks import ANYWHERE_IPV6, Account, BehindFirewall
+from config_rule_sandbox.networks.account import ANYWHERE_IPV6, Account
+from config_rule_sandbox.networks.public_sides import BehindFirewall
 from config_rule_sandbox.server import Sandbox
 from tests.support.iam import actions
 from tests.support.network import Builder, Private

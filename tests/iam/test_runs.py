@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.dynamic import Client
-from config_rule_sandbox.remediation import Remediation
 from config_rule_sandbox.server import Sandbox
 from tests.iam.deployed import APPROVAL, HEAL, UNDO, Deployed, Run
 from tests.support.network import Builder, Private

@@ -4,9 +4,11 @@ import json
 
 import pytest
 
+from config_rule_sandbox.config.remediation.exceptions import add_exception
+from config_rule_sandbox.config.remediation.memory import remediations_of
+from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.refusals import refused
-from config_rule_sandbox.remediation import Remediation, add_exception, remediations_of
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.heal.ledger import STOP_ID
 from express_path_cli.automation import stops

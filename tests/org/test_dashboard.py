@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.cloudformation.values import read
+from config_rule_sandbox.cloudformation.text import read
 from express_path.domain.path.reasons import Reason
 from org.dashboard import LOG_GROUPS, REGIONS, TEMPLATE, dashboard, template
 from tests.handlers.test_gauges import GAUGES

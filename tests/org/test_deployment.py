@@ -8,8 +8,8 @@ import pytest
 from moto.config.models import config_backends
 
 from config_rule_sandbox.cloudformation.stacks import Failure, Stack
-from config_rule_sandbox.config_items.direct import acting_in, direct_client
 from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.http.direct import acting_in, direct_client
 from config_rule_sandbox.server import Sandbox
 from tests.support.command import invoke
 from tests.support.organization import PREFIX, TOOLS, Organization, Packaged

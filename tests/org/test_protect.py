@@ -8,11 +8,11 @@ import pytest
 
 from config_rule_sandbox.cloudformation.account import Account
 from config_rule_sandbox.cloudformation.stacks import create_stack, update_stack
-from config_rule_sandbox.cloudformation.values import read
-from config_rule_sandbox.iam import authorizations, enforced
-from config_rule_sandbox.iam_policies import Authorization, is_allowed
+from config_rule_sandbox.cloudformation.text import read
+from config_rule_sandbox.http.wire import Request
+from config_rule_sandbox.iam.policies import Authorization, is_allowed
+from config_rule_sandbox.iam.requests import authorizations, enforced
 from config_rule_sandbox.server import Sandbox
-from config_rule_sandbox.wire import Request
 from tests.support.iam import faults
 from tests.support.organization import EVERYTHING, PREFIX, Organization, Packaged, administrator
 from tests.support.template import ROOT

@@ -18,21 +18,23 @@ from moto.config.models import config_backends
 from moto.events.models import events_backends
 from moto.sns.models import sns_backends
 
-from config_rule_sandbox.cloudwatch import Datapoint, extracted
-from config_rule_sandbox.config_items.direct import acting_in, direct_client
-from config_rule_sandbox.config_items.notifications import RuleIdentity, rule_event, scheduled_notification
-from config_rule_sandbox.config_service.invocation import invoke_asynchronously
-from config_rule_sandbox.config_service.results import results_of
-from config_rule_sandbox.config_service.rules import check_function, statuses_of
+from config_rule_sandbox.aws_lambda.event_sources import poll
+from config_rule_sandbox.aws_lambda.runtime import LambdaContext
+from config_rule_sandbox.cloudformation.stack_sets import deploy
+from config_rule_sandbox.cloudwatch.printed import Datapoint, extracted
+from config_rule_sandbox.config.invocation import invoke_asynchronously
+from config_rule_sandbox.config.notifications import RuleIdentity, rule_event, scheduled_notification
+from config_rule_sandbox.config.remediation.memory import remediations_of
+from config_rule_sandbox.config.remediation.service import Remediation
+from config_rule_sandbox.config.results import results_of
+from config_rule_sandbox.config.rule_functions import check_function
+from config_rule_sandbox.config.rule_statuses import statuses_of
 from config_rule_sandbox.dynamic import Client
-from config_rule_sandbox.event_sources import poll
-from config_rule_sandbox.iam import enforced
-from config_rule_sandbox.lambda_runtime import LambdaContext
+from config_rule_sandbox.http.direct import acting_in, direct_client
+from config_rule_sandbox.iam.requests import enforced
 from config_rule_sandbox.refusals import refused
-from config_rule_sandbox.remediation import Remediation, remediations_of
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
-from config_rule_sandbox.stacksets import deploy
 from express_path import healing
 from express_path.adapters.aws import Aws
 from express_path_cli.installation.rule import read_sweep

@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.cloudformation.values import read
-from config_rule_sandbox.iam_policies import Authorization, is_allowed
-from config_rule_sandbox.networks import Account, BehindFirewall, BehindNatInstance, Hub
+from config_rule_sandbox.cloudformation.text import read
+from config_rule_sandbox.iam.policies import Authorization, is_allowed
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.central_egress import Hub
+from config_rule_sandbox.networks.public_sides import BehindFirewall, BehindNatInstance
 from config_rule_sandbox.server import Sandbox
 from tests.support.iam import access_level, actions
 from tests.support.organization import Packaged

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from config_rule_sandbox.remediation import Remediation
+from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from express_path import healing

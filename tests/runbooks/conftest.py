@@ -6,8 +6,9 @@ import pytest
 
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
-from config_rule_sandbox.ssm.execution import registry
-from config_rule_sandbox.ssm.values import NO_OUTPUT, text
+from config_rule_sandbox.ssm.registry import registry
+from config_rule_sandbox.ssm.selectors import NO_OUTPUT
+from config_rule_sandbox.ssm.values import text
 from express_path import healing
 from tests.runbooks.fault_matrix import CELLS, Cell, table
 from tests.support.heals import HEAL, UNDO, Deployment, Vpc

@@ -10,8 +10,10 @@ from typing import Any
 from moto.config.exceptions import NoSuchConfigurationAggregatorException
 from moto.config.responses import ConfigResponse
 
-from config_rule_sandbox.config_items.items import KIND_OF, NETWORK_INTERFACE, ItemStyle, Recorded, camel, observe
-from config_rule_sandbox.patches import Patches
+from config_rule_sandbox.config.items.items import ItemStyle, Recorded
+from config_rule_sandbox.config.items.kinds import KIND_OF, NETWORK_INTERFACE, camel
+from config_rule_sandbox.config.items.reading import observe
+from config_rule_sandbox.patching.patches import Patches
 from config_rule_sandbox.server import Sandbox
 
 _QUERY = re.compile(

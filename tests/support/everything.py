@@ -1,14 +1,8 @@
 """An account with a subnet for every kind of egress path, in both address families and several VPCs."""
 
-from config_rule_sandbox.networks import (
-    ANYWHERE_IPV6,
-    Account,
-    BehindFirewall,
-    BehindNatGateway,
-    BehindNatInstance,
-    Hub,
-    PublicSide,
-)
+from config_rule_sandbox.networks.account import ANYWHERE_IPV6, Account
+from config_rule_sandbox.networks.central_egress import Hub
+from config_rule_sandbox.networks.public_sides import BehindFirewall, BehindNatGateway, BehindNatInstance, PublicSide
 
 NAT64 = "64:ff9b::/96"
 """The prefix that NAT gateways translate (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-nat64-dns64.html)."""

@@ -5,10 +5,10 @@ import os
 from functools import cached_property
 from typing import Any
 
-from config_rule_sandbox.config_items.direct import acting_in
-from config_rule_sandbox.config_service.results import Result, results_of
+from config_rule_sandbox.config.remediation.service import Remediation
+from config_rule_sandbox.config.results import Result, results_of
 from config_rule_sandbox.dynamic import Client
-from config_rule_sandbox.remediation import Remediation
+from config_rule_sandbox.http.direct import acting_in
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from express_path.adapters.aws import LAMBDA_CONFIG, Aws

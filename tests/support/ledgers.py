@@ -5,7 +5,7 @@ import time
 from hashlib import sha256
 from typing import Any
 
-from config_rule_sandbox.config_items.direct import direct_client
+from config_rule_sandbox.http.direct import direct_client
 from config_rule_sandbox.server import Sandbox
 from tests.support.network import Builder
 

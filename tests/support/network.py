@@ -7,8 +7,8 @@ from typing import Any
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.route_tables import Route
 
-from config_rule_sandbox.config_items.direct import direct_client
-from config_rule_sandbox.networks import Account
+from config_rule_sandbox.http.direct import direct_client
+from config_rule_sandbox.networks.account import Account
 from config_rule_sandbox.server import Sandbox
 
 

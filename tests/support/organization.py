@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from config_rule_sandbox.cloudformation.stack_sets import deploy
 from config_rule_sandbox.cloudformation.stacks import Stack
-from config_rule_sandbox.config_items.direct import acting_in, direct_client
 from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.http.direct import acting_in, direct_client
 from config_rule_sandbox.server import Sandbox
-from config_rule_sandbox.stacksets import deploy
 from tests.support.template import ROOT
 
 PREFIX = "example-express-path"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from config_rule_sandbox.networks import Account
+from config_rule_sandbox.networks.account import Account
 from config_rule_sandbox.server import Sandbox
 from tests.support.command import invoke
 

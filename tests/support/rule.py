@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from config_rule_sandbox.config_items.items import ItemStyle
-from config_rule_sandbox.config_items.notifications import change_notification, rule_event
-from config_rule_sandbox.config_loop import ConfigLoop
-from config_rule_sandbox.config_service.deployment import RuleDefinition
+from config_rule_sandbox.config.deployment import RuleDefinition
+from config_rule_sandbox.config.items.items import ItemStyle
+from config_rule_sandbox.config.loop import ConfigLoop
+from config_rule_sandbox.config.notifications import change_notification, rule_event
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.evaluation import RuleServices

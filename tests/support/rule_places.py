@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from config_rule_sandbox.config_items.direct import acting_in
-from config_rule_sandbox.config_loop import ConfigLoop
-from config_rule_sandbox.config_service.invocation import Delivery
+from config_rule_sandbox.config.invocation import Delivery
+from config_rule_sandbox.config.loop import ConfigLoop
 from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.http.direct import acting_in
 from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import LAMBDA_CONFIG, Aws
 from express_path.adapters.network_reader import SnapshotReader

@@ -6,12 +6,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from config_rule_sandbox.cloudformation.account import Account
+from config_rule_sandbox.cloudformation.described_stacks import created_stacks
 from config_rule_sandbox.cloudformation.stacks import Stack as CreatedStack
 from config_rule_sandbox.cloudformation.values import Created
-from config_rule_sandbox.config_items.direct import direct_client
-from config_rule_sandbox.described_stacks import created_stacks
 from config_rule_sandbox.dynamic import Client
-from config_rule_sandbox.iam import enforced
+from config_rule_sandbox.http.direct import direct_client
+from config_rule_sandbox.iam.requests import enforced
 from config_rule_sandbox.server import Sandbox
 from tests.support.tables import deploy_tables
 from tests.support.template import expanded

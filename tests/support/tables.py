@@ -1,7 +1,7 @@
 """The template's DynamoDB tables, created in a sandbox as CloudFormation creates them."""
 
 from config_rule_sandbox.cloudformation.account import Account
-from config_rule_sandbox.cloudformation.kinds import create_table
+from config_rule_sandbox.cloudformation.kinds.dynamodb import create_table
 from config_rule_sandbox.server import Sandbox
 from tests.support.template import Expanded
 

@@ -17,7 +17,8 @@ import boto3
 from samtranslator.translator import translator
 from samtranslator.translator.transform import transform
 
-from config_rule_sandbox.cloudformation.values import FUNCTIONS, read
+from config_rule_sandbox.cloudformation.text import read
+from config_rule_sandbox.cloudformation.values import FUNCTIONS
 from org.expansion import runbook
 
 ROOT = Path(__file__).parents[2]

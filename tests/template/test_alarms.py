@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from moto.events.models import EventPattern
 
-from config_rule_sandbox.cloudwatch import alarm_state
+from config_rule_sandbox.cloudwatch.alarms import alarm_state
 from config_rule_sandbox.server import Sandbox
 from express_path.adapters.sweep_history import DIMENSION, HEARTBEAT, NAMESPACE
 from tests.cli.doctor.whole_stack import topic_with_subscription

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.dynamodb import POLICY_ACTIONS
+from config_rule_sandbox.dynamodb.operations import POLICY_ACTIONS
 from express_path.adapters.ledger_policy import TABLE_CHANGES, WRITES
 from org.expansion import runbook
 from tests.support.heals import called

@@ -13,7 +13,7 @@ import yaml
 from samtranslator.parser.parser import Parser
 from samtranslator.translator.translator import Translator
 
-from config_rule_sandbox.cloudformation.values import read
+from config_rule_sandbox.cloudformation.text import read
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.server import Sandbox
 from org.expansion import CODE, expand

@@ -6,7 +6,7 @@ from typing import Any
 
 from botocore.model import ListShape, MapShape, Shape, StructureShape
 
-from config_rule_sandbox.config_items.direct import acting_in, direct_client
+from config_rule_sandbox.http.direct import acting_in, direct_client
 from config_rule_sandbox.server import Sandbox
 
 SCALARS: dict[str, Callable[[str], Any]] = {

@@ -1,9 +1,8 @@
-"""Stacks: the resources of a template in one account and Region, created together or not at all."""
+"""Stacks: the resources of a template in one account and Region, created or updated together or not at all."""
 
 import copy
 import hashlib
-import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -13,63 +12,11 @@ from moto.core.exceptions import JsonRESTError
 from moto.utilities.utils import get_partition
 
 from config_rule_sandbox.cloudformation.account import Account
-from config_rule_sandbox.cloudformation.kinds import KINDS, AlreadyExistsError
+from config_rule_sandbox.cloudformation.described_stacks import created_stacks
+from config_rule_sandbox.cloudformation.kinds.all import KINDS
+from config_rule_sandbox.cloudformation.kinds.config import AlreadyExistsError
+from config_rule_sandbox.cloudformation.order import in_order
 from config_rule_sandbox.cloudformation.values import Created, Node, Scope, TemplateError
-from config_rule_sandbox.described_stacks import created_stacks
-
-# --- order ---------------------------------------------------------------------------------------------------------
-#
-# The order in which CloudFormation creates the resources of a stack.
-
-
-def in_order(template: Mapping[str, Node], scope: Scope) -> list[str]:
-    """Return the logical IDs of the resources whose condition holds, each after those that it depends on."""
-    wanted = {
-        logical_id: definition
-        for logical_id, definition in template["Resources"].items()
-        if "Condition" not in definition or scope.condition(definition["Condition"])
-    }
-    ordered: list[str] = []
-
-    def add(logical_id: str, dependents: tuple[str, ...]) -> None:
-        if logical_id in dependents:
-            raise TemplateError(f"Circular dependency between resources: {[*dependents, logical_id]}")
-        if logical_id not in ordered:
-            for name in sorted(set(_references(wanted[logical_id])) & wanted.keys()):
-                add(name, (*dependents, logical_id))
-            ordered.append(logical_id)
-
-    for logical_id in wanted:
-        add(logical_id, ())
-    return ordered
-
-
-def _references(node: Node) -> Iterator[str]:
-    """Yield every name that a part of a template refers to."""
-    if isinstance(node, list):
-        for item in node:
-            yield from _references(item)
-    if isinstance(node, dict):
-        for key, value in node.items():
-            yield from _named(key, value)
-            yield from _references(value)
-
-
-def _named(key: str, value: Node) -> list[str]:
-    """Return the names in the argument of DependsOn, Ref, Fn::GetAtt, or Fn::Sub."""
-    if key in {"Ref", "DependsOn"}:
-        return [value] if isinstance(value, str) else value
-    if key == "Fn::GetAtt":
-        return [value[0]]
-    if key == "Fn::Sub":
-        return re.findall(r"\$\{([\w:]+)", value if isinstance(value, str) else value[0])
-    return []
-
-
-# --- stacks --------------------------------------------------------------------------------------------------------
-#
-# Stacks: the resources of a template in one account and Region, created or updated together or not at all.
-
 
 RETAINED = ("Retain", "RetainExceptOnCreate")
 FAILURES = (AlreadyExistsError, ClientError, JsonRESTError, ParamValidationError)

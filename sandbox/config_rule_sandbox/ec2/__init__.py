@@ -4,42 +4,46 @@ from collections.abc import Callable
 
 from config_rule_sandbox.ec2 import (
     block_public_access,
-    endpoints,
+    filters,
+    firewall_attachments,
     firewalls,
-    nats,
-    operations,
+    pages,
     prefix_lists,
-    route_tables,
-    sharing,
+    protocol,
+    resource_shares,
+    shared_subnets,
     speed,
     subnets,
-    transit_gateways,
 )
+from config_rule_sandbox.ec2.endpoints import changes, creation, services
 from config_rule_sandbox.ec2.knobs import Knobs
-from config_rule_sandbox.patches import Patches
+from config_rule_sandbox.ec2.nats import gateways, instances
+from config_rule_sandbox.ec2.route_tables import associations, routes, targets
+from config_rule_sandbox.ec2.transit_gateways import gateways as transit_gateways
+from config_rule_sandbox.patching.patches import Patches
 
 CORRECTIONS: tuple[Callable[[Patches, Knobs], None], ...] = (
     speed.apply_images,
     speed.apply_tags,
-    operations.apply_filters,
+    filters.apply,
     prefix_lists.apply,
     subnets.apply,
     block_public_access.apply,
-    sharing.apply,
-    sharing.apply_resource_shares,
-    route_tables.apply_associations,
-    route_tables.apply_targets,
-    route_tables.apply_routes,
-    nats.apply_gateways,
-    endpoints.apply_services,
-    endpoints.apply,
-    endpoints.apply_changes,
+    shared_subnets.apply,
+    resource_shares.apply,
+    associations.apply,
+    targets.apply,
+    routes.apply,
+    gateways.apply,
+    services.apply,
+    creation.apply,
+    changes.apply,
     firewalls.apply,
-    nats.apply_instances,
+    instances.apply,
     transit_gateways.apply,
-    firewalls.apply_attachments,
-    operations.apply_pages,
-    operations.apply_protocol,
+    firewall_attachments.apply,
+    pages.apply,
+    protocol.apply,
 )
 """Every correction, in the order in which they are applied: a later one may wrap what an earlier one made."""
 
@@ -50,7 +54,7 @@ class Ec2:
     def __init__(self) -> None:
         """Make the knobs; moto is not changed yet."""
         self.knobs = Knobs()
-        self.sharing = sharing.Sharing(self.knobs)
+        self.sharing = shared_subnets.Sharing(self.knobs)
 
     def apply(self, patches: Patches) -> None:
         """Apply every correction."""

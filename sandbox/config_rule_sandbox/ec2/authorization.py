@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from moto.ec2.models import ec2_backends
 
 from config_rule_sandbox.dynamic import Moto
-from config_rule_sandbox.iam_policies import Authorization, as_list
-from config_rule_sandbox.wire import Request
+from config_rule_sandbox.http.wire import Request
+from config_rule_sandbox.iam.policies import Authorization, as_list
 
 Keys = dict[str, list[str]]
 

@@ -10,7 +10,7 @@ from moto.moto_api._internal import mock_random
 from config_rule_sandbox.dynamic import Moto
 from config_rule_sandbox.ec2.errors import ApiError
 from config_rule_sandbox.ec2.knobs import Knobs
-from config_rule_sandbox.patches import Patches
+from config_rule_sandbox.patching.patches import Patches
 
 MODES = ("off", "block-bidirectional", "block-ingress")
 LEFT_BY = {"allow-bidirectional": "off", "allow-egress": "block-ingress"}

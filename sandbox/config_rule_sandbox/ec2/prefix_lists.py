@@ -1,7 +1,6 @@
-"""AWS-managed prefix lists, and the Regions that offer S3 Express One Zone."""
+"""AWS-managed prefix lists: those of S3 Express One Zone, ids that are the same in every account, and their CIDRs."""
 
 import hashlib
-from ipaddress import IPv4Network, IPv6Network
 
 from moto.core.responses import ActionResult
 from moto.ec2.models import EC2Backend
@@ -11,69 +10,8 @@ from moto.ec2.responses import EC2Response
 from config_rule_sandbox.dynamic import Moto
 from config_rule_sandbox.ec2.errors import not_found
 from config_rule_sandbox.ec2.knobs import Knobs
-from config_rule_sandbox.patches import Patches
-
-# --- Regions -------------------------------------------------------------------------------------------------------
-#
-# The Regions that offer S3 Express One Zone, and the address ranges that the sandbox gives it there.
-
-
-REGIONS = (
-    "us-east-1",
-    "us-east-2",
-    "us-west-1",
-    "us-west-2",
-    "ca-central-1",
-    "sa-east-1",
-    "eu-west-1",
-    "eu-west-3",
-    "eu-central-1",
-    "eu-north-1",
-    "ap-south-1",
-    "ap-northeast-1",
-    "ap-northeast-2",
-    "ap-southeast-1",
-    "ap-southeast-2",
-)
-"""https://docs.aws.amazon.com/AmazonS3/latest/userguide/directory-bucket-az-networking.html."""
-
-IPV4_BLOCKS = (IPv4Network("192.0.2.0/24"), IPv4Network("198.51.100.0/24"), IPv4Network("203.0.113.0/24"))
-"""RFC 5737: addresses for documentation, which no network uses. AWS publishes no list of the real ones."""
-
-IPV6_BLOCK = IPv6Network("2001:db8::/32")
-"""RFC 3849: the same for IPv6."""
-
-
-def offers_s3express(region: str) -> bool:
-    """Return whether the service exists in a Region."""
-    return region in REGIONS
-
-
-def ipv4_cidrs(region: str) -> list[str]:
-    """Return the six IPv4 CIDRs of the service in a Region, of two lengths; those of two Regions never overlap.
-
-    Six, because the weight of the prefix list is six:
-    https://docs.aws.amazon.com/vpc/latest/userguide/working-with-aws-managed-prefix-lists.html.
-    """
-    place = REGIONS.index(region)
-    cidrs = []
-    for block in IPV4_BLOCKS:
-        lower, upper = list(block.subnets(new_prefix=28))[place].subnets()
-        cidrs += [str(lower), str(next(upper.subnets()))]
-    return cidrs
-
-
-def ipv6_cidrs(region: str) -> list[str]:
-    """Return the two IPv6 CIDRs of the service in a Region, of two lengths; those of two Regions never overlap."""
-    place = REGIONS.index(region)
-    lower, upper = list(IPV6_BLOCK.subnets(new_prefix=36))[place].subnets()
-    return [str(lower), str(next(upper.subnets(new_prefix=48)))]
-
-
-# --- lists ---------------------------------------------------------------------------------------------------------
-#
-# AWS-managed prefix lists: those of S3 Express One Zone, ids that are the same in every account, and their CIDRs.
-
+from config_rule_sandbox.ec2.regions import ipv4_cidrs, ipv6_cidrs, offers_s3express
+from config_rule_sandbox.patching.patches import Patches
 
 AWS = "AWS"
 """OwnerId of AWS-managed prefix lists (botocore model, ManagedPrefixList)."""

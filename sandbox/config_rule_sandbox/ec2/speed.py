@@ -6,22 +6,13 @@ from moto.ec2.utils import EC2_PREFIX_TO_RESOURCE, get_prefix
 
 from config_rule_sandbox.dynamic import Moto
 from config_rule_sandbox.ec2.knobs import Knobs
-from config_rule_sandbox.patches import Patches
-
-# --- images --------------------------------------------------------------------------------------------------------
-#
-# No list of machine images: instances start from any image id, and a reset takes a tenth of the time.
+from config_rule_sandbox.patching.patches import Patches
 
 
 def apply_images(patches: Patches, knobs: Knobs) -> None:
     """Keep moto from making 1,300 images, with a volume each, whenever an account or Region is first used."""
     del knobs
     patches.set(settings, "ec2_load_default_amis", lambda: False)
-
-
-# --- tags ----------------------------------------------------------------------------------------------------------
-#
-# Reading the tags of one resource without a search through the tags of all others.
 
 
 def apply_tags(patches: Patches, knobs: Knobs) -> None:

@@ -9,7 +9,7 @@ from moto.ec2.responses import EC2Response
 
 from config_rule_sandbox.dynamic import Moto
 from config_rule_sandbox.ec2.knobs import Knobs
-from config_rule_sandbox.patches import Patches
+from config_rule_sandbox.patching.patches import Patches
 
 
 def apply(patches: Patches, knobs: Knobs) -> None:

@@ -6,9 +6,9 @@ with Sandbox() as sandbox, Automation(sandbox) as automation:
     automation.execute("MyRunbook", {"SubnetId": "subnet-1"})
 """
 
+from config_rule_sandbox.aws_lambda.functions import Functions
 from config_rule_sandbox.ssm.automation import Automation, StillRunningError
 from config_rule_sandbox.ssm.faults import FaultyDocumentError
-from config_rule_sandbox.ssm.functions import Functions
 from config_rule_sandbox.ssm.knobs import Knobs
 from config_rule_sandbox.ssm.reading import read
 

@@ -7,16 +7,18 @@ from functools import partial
 from threading import Thread
 from typing import Any, Self
 
+from config_rule_sandbox.aws_lambda.functions import Functions
 from config_rule_sandbox.dynamic import Client
-from config_rule_sandbox.patches import Patches
+from config_rule_sandbox.patching.patches import Patches
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import operations
+from config_rule_sandbox.ssm.described import described_execution
 from config_rule_sandbox.ssm.engine import Engine
-from config_rule_sandbox.ssm.execution import Execution, keep
-from config_rule_sandbox.ssm.functions import Functions
+from config_rule_sandbox.ssm.execution import Execution
 from config_rule_sandbox.ssm.knobs import Disturbance, Killing, Knobs, Trouble
-from config_rule_sandbox.ssm.operations import prepare
+from config_rule_sandbox.ssm.registry import keep
 from config_rule_sandbox.ssm.roles import Caller, Credentials, assume
+from config_rule_sandbox.ssm.start import prepare
 
 WAIT_SECONDS = 60.0
 
@@ -85,7 +87,7 @@ class Automation:
         execution, _ = self._executions[execution_id]
         if not execution.ended.wait(seconds):
             raise StillRunningError(execution)
-        return operations.described_execution(execution)
+        return described_execution(execution)
 
     @contextmanager
     def killing(

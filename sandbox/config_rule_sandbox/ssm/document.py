@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from config_rule_sandbox.ssm.values import Selector
+from config_rule_sandbox.ssm.selectors import Selector
 
 ABORT = "Abort"
 CONTINUE = "Continue"

@@ -11,7 +11,7 @@ from moto.iam.models import iam_backends
 from moto.sts.models import sts_backends
 from moto.utilities.utils import get_partition
 
-from config_rule_sandbox.iam_policies import Authorization, as_list, is_allowed, names_service
+from config_rule_sandbox.iam.policies import Authorization, as_list, is_allowed, names_service
 from config_rule_sandbox.server import CREDENTIALS
 from config_rule_sandbox.ssm.faults import InvalidParametersError
 

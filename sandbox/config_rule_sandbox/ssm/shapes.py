@@ -8,7 +8,8 @@ from botocore.session import Session
 from moto.core.utils import get_service_model
 
 from config_rule_sandbox.ssm.faults import FaultyDocumentError
-from config_rule_sandbox.ssm.values import Selector, only_reference
+from config_rule_sandbox.ssm.references import only_reference
+from config_rule_sandbox.ssm.selectors import Selector
 
 TEXT_SHAPES = ("string", "char", "blob", "timestamp")
 """Types of the botocore model that a string can be given for."""

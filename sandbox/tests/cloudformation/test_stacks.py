@@ -9,13 +9,15 @@ import pytest
 from moto.config.models import config_backends
 from moto.iam.models import iam_backends
 
+from config_rule_sandbox.cloudformation.stack_sets import deploy
 from config_rule_sandbox.cloudformation.stacks import Stack, update_stack
-from config_rule_sandbox.cloudformation.values import TemplateError, read
-from config_rule_sandbox.config_items.direct import acting_in, direct_client
+from config_rule_sandbox.cloudformation.text import read
+from config_rule_sandbox.cloudformation.values import TemplateError
+from config_rule_sandbox.config.remediation.configurations import configuration
+from config_rule_sandbox.config.remediation.memory import remediations_of
 from config_rule_sandbox.dynamic import Client
-from config_rule_sandbox.remediation import configuration, remediations_of
+from config_rule_sandbox.http.direct import acting_in, direct_client
 from config_rule_sandbox.server import Sandbox
-from config_rule_sandbox.stacksets import deploy
 
 TEMPLATE = """
 Parameters:

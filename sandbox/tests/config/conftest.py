@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.config_items.items import NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
-from config_rule_sandbox.config_loop import ConfigLoop
-from config_rule_sandbox.config_service import ConfigResults, results_of
-from config_rule_sandbox.config_service.deployment import RuleDefinition
-from config_rule_sandbox.networks import Account
+from config_rule_sandbox.config.deployment import RuleDefinition
+from config_rule_sandbox.config.items.kinds import NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
+from config_rule_sandbox.config.loop import ConfigLoop
+from config_rule_sandbox.config.results import ConfigResults, results_of
+from config_rule_sandbox.networks.account import Account
 from config_rule_sandbox.server import Sandbox
 
 

@@ -12,9 +12,9 @@ import pytest
 from botocore.client import BaseClient
 from botocore.config import Config
 
-from config_rule_sandbox.config_loop import ConfigLoop
-from config_rule_sandbox.config_service import ConfigResults
-from config_rule_sandbox.config_service.deployment import RuleDefinition
+from config_rule_sandbox.config.deployment import RuleDefinition
+from config_rule_sandbox.config.loop import ConfigLoop
+from config_rule_sandbox.config.results import ConfigResults
 from config_rule_sandbox.refusals import refused
 from config_rule_sandbox.server import CREDENTIALS, Sandbox
 

@@ -8,7 +8,7 @@ import json
 import pytest
 from botocore.client import BaseClient
 
-from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.config.loop import ConfigLoop
 from config_rule_sandbox.server import Sandbox
 
 SUBNET = "AWS::EC2::Subnet"

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.config_items.direct import direct_client
-from config_rule_sandbox.config_items.items import ItemStyle, Recorded, diff
-from config_rule_sandbox.config_items.recorder import Recorder
+from config_rule_sandbox.config.items.differences import diff
+from config_rule_sandbox.config.items.items import ItemStyle, Recorded
+from config_rule_sandbox.config.recorder import Recorder
+from config_rule_sandbox.http.direct import direct_client
 from config_rule_sandbox.server import Sandbox
 
 OLD = ItemStyle(explicit_nulls=True, state_as_object=True)

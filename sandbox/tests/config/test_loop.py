@@ -8,8 +8,8 @@ import pytest
 from moto.ec2.models import ec2_backends
 from moto.ec2.models.route_tables import Route
 
-from config_rule_sandbox.config_loop import ConfigLoop
-from config_rule_sandbox.config_service.deployment import RuleDefinition
+from config_rule_sandbox.config.deployment import RuleDefinition
+from config_rule_sandbox.config.loop import ConfigLoop
 from config_rule_sandbox.server import Sandbox
 
 pytestmark = pytest.mark.slow

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.config_items.direct import direct_client
-from config_rule_sandbox.config_items.items import ItemStyle, Recorded
-from config_rule_sandbox.config_items.recorder import Change, Recorder
-from config_rule_sandbox.config_service.recorder import recording_of
+from config_rule_sandbox.config.items.items import ItemStyle, Recorded
+from config_rule_sandbox.config.recorder import Change, Recorder
+from config_rule_sandbox.config.recorder_settings import recording_of
+from config_rule_sandbox.http.direct import direct_client
 from config_rule_sandbox.refusals import refused
 from config_rule_sandbox.server import Sandbox
 

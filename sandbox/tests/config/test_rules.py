@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.config_loop import ConfigLoop
-from config_rule_sandbox.config_service import ConfigResults
-from config_rule_sandbox.config_service.deployment import RuleDefinition
+from config_rule_sandbox.config.deployment import RuleDefinition
+from config_rule_sandbox.config.loop import ConfigLoop
+from config_rule_sandbox.config.results import ConfigResults
 from config_rule_sandbox.refusals import refused
 from config_rule_sandbox.server import Sandbox
 

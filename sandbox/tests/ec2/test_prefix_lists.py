@@ -9,7 +9,7 @@ import ipaddress
 import pytest
 
 from config_rule_sandbox.dynamic import Client
-from config_rule_sandbox.ec2.prefix_lists import REGIONS
+from config_rule_sandbox.ec2.regions import REGIONS
 from config_rule_sandbox.refusals import refused
 from config_rule_sandbox.server import Sandbox
 

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 
-from config_rule_sandbox.lambda_runtime import FunctionError
+from config_rule_sandbox.aws_lambda.runtime import FunctionError
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 

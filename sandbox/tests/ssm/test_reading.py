@@ -13,7 +13,7 @@ from botocore.client import BaseClient
 
 from config_rule_sandbox.refusals import refused
 from config_rule_sandbox.ssm import FaultyDocumentError, read
-from config_rule_sandbox.ssm.reading import MAXIMUM_BYTES
+from config_rule_sandbox.ssm.text import MAXIMUM_BYTES
 
 Step = dict[str, Any]
 

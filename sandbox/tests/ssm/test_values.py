@@ -7,7 +7,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from config_rule_sandbox.ssm.values import parse_selector, plain, shown
+from config_rule_sandbox.ssm.selectors import parse_selector
+from config_rule_sandbox.ssm.values import plain, shown
 
 RESPONSE = {"NextToken": "more", "Vpc": {"State": {"Name": "available"}}}
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from config_rule_sandbox.config_loop import ConfigLoop
+from config_rule_sandbox.config.loop import ConfigLoop
 from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent, parse_event, whole_item

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.config_loop import ConfigLoop
-from config_rule_sandbox.config_service.deployment import RuleDefinition
+from config_rule_sandbox.config.deployment import RuleDefinition
+from config_rule_sandbox.config.loop import ConfigLoop
 from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent

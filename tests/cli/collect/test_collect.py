@@ -13,7 +13,9 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from config_rule_sandbox.networks import Account, BehindFirewall, Hub
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.central_egress import Hub
+from config_rule_sandbox.networks.public_sides import BehindFirewall
 from config_rule_sandbox.pytest_plugin import emptied
 from config_rule_sandbox.server import Sandbox
 from tests.support.command import invoke, scan

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from config_rule_sandbox.config_service.rules import statuses_of
+from config_rule_sandbox.config.rule_statuses import statuses_of
 from config_rule_sandbox.server import Sandbox
 from express_path_cli.doctor.checkup import QUESTIONS
 from tests.cli.doctor.checks import bad, examine, text

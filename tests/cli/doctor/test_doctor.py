@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.config_items.direct import direct_client
-from config_rule_sandbox.config_service.recorder import recording_of
-from config_rule_sandbox.config_service.rules import statuses_of
-from config_rule_sandbox.remediation import Remediation
+from config_rule_sandbox.config.recorder_settings import recording_of
+from config_rule_sandbox.config.remediation.service import Remediation
+from config_rule_sandbox.config.rule_statuses import statuses_of
+from config_rule_sandbox.http.direct import direct_client
 from config_rule_sandbox.server import Sandbox
-from config_rule_sandbox.service_quotas import applied_quotas
+from config_rule_sandbox.service_quotas.quotas import applied_quotas
 from config_rule_sandbox.ssm import Automation
 from tests.cli.doctor.checks import bad, examine
 from tests.cli.doctor.whole_stack import RULE, STACK, WholeStack, topic_with_subscription

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.dynamic import Client
-from config_rule_sandbox.iam import enforced
-from config_rule_sandbox.networks import Account, BehindFirewall, Hub
-from config_rule_sandbox.remediation import Remediation
+from config_rule_sandbox.iam.requests import enforced
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.central_egress import Hub
+from config_rule_sandbox.networks.public_sides import BehindFirewall
 from config_rule_sandbox.server import Sandbox
-from config_rule_sandbox.service_quotas import applied_quotas
+from config_rule_sandbox.service_quotas.quotas import applied_quotas
 from config_rule_sandbox.ssm import Automation
 from express_path_cli.doctor.permissions import OPTIONAL, REQUIRED
 from tests.cli.doctor.whole_stack import WholeStack, topic_with_subscription

@@ -13,11 +13,11 @@ from botocore.exceptions import ClientError
 from moto.config.models import config_backends
 from moto.sns.models import sns_backends
 
-from config_rule_sandbox.cloudwatch import Datapoint
-from config_rule_sandbox.config_items.direct import direct_client
-from config_rule_sandbox.described_stacks import created_stacks
+from config_rule_sandbox.cloudformation.described_stacks import created_stacks
+from config_rule_sandbox.cloudwatch.printed import Datapoint
+from config_rule_sandbox.config.remediation.service import Remediation
+from config_rule_sandbox.http.direct import direct_client
 from config_rule_sandbox.pytest_plugin import emptied
-from config_rule_sandbox.remediation import Remediation
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from express_path.handlers.evaluate import FAILED

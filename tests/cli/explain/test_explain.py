@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.networks import Account, BehindFirewall, BehindNatGateway
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.public_sides import BehindFirewall, BehindNatGateway
 from config_rule_sandbox.server import Sandbox
 from tests.support.command import invoke, scan
 from tests.support.network import Builder, Private

@@ -2,7 +2,9 @@
 
 import pytest
 
-from config_rule_sandbox.networks import Account, BehindNatGateway, Hub
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.central_egress import Hub
+from config_rule_sandbox.networks.public_sides import BehindNatGateway
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.network.resources import NatGateway
 from express_path.domain.path.reasons import NAT_REASONS, Reason

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from config_rule_sandbox.cloudwatch import Trouble
+from config_rule_sandbox.cloudwatch.metric_data import Trouble
 from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
 from express_path.domain.network.resources import NatGateway

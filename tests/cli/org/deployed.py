@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from config_rule_sandbox.config_service.aggregation import Aggregation, aggregation_of
-from config_rule_sandbox.config_service.results import Result, results_of
+from config_rule_sandbox.config.aggregation import Aggregation, aggregation_of
+from config_rule_sandbox.config.results import Result, results_of
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.network.resources import Route, RouteTable, target_kind
 from express_path.domain.path.outcomes import Hop, Outcome

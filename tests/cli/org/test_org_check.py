@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from config_rule_sandbox.config_service.recorder import recording_of
+from config_rule_sandbox.config.recorder_settings import recording_of
 from config_rule_sandbox.server import Sandbox
 from tests.cli.org.organizations import NOT_OFFERED, REGIONS, ROLE, TYPES, Organization, put_recorder
 from tests.support.command import invoke

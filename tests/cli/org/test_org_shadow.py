@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from config_rule_sandbox.config_items.direct import acting_in
-from config_rule_sandbox.networks import Account, Hub
+from config_rule_sandbox.http.direct import acting_in
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.central_egress import Hub
 from config_rule_sandbox.server import Sandbox
 from tests.cli.org.organizations import REGIONS, ROLE, Organization
 from tests.cli.org.test_org_document import called, documented

@@ -5,7 +5,9 @@ import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from config_rule_sandbox.networks import Account, BehindFirewall, BehindNatGateway, Hub
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.central_egress import Hub
+from config_rule_sandbox.networks.public_sides import BehindFirewall, BehindNatGateway
 from config_rule_sandbox.server import Sandbox
 from tests.cli.report.browser import Visit, launched
 from tests.support.command import invoke

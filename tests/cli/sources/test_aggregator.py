@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from config_rule_sandbox.config_items.items import ItemStyle
+from config_rule_sandbox.config.items.items import ItemStyle
 from config_rule_sandbox.server import Sandbox
 from express_path_cli.sources.aggregator import description
 from tests.support.command import invoke, without_source

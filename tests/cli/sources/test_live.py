@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from config_rule_sandbox.networks import Account, Hub
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.central_egress import Hub
 from config_rule_sandbox.server import Sandbox
 from express_path_cli.main import SUBCOMMANDS
 from tests.support.command import invoke

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.config_items.direct import acting_in
+from config_rule_sandbox.http.direct import acting_in
 from config_rule_sandbox.ssm import Automation
 from express_path_cli.automation import stops
 from tests.cli.org.organizations import REGIONS, ROLE, Organization

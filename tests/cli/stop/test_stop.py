@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.config_service.results import Result, results_of
-from config_rule_sandbox.remediation import Remediation
+from config_rule_sandbox.config.remediation.service import Remediation
+from config_rule_sandbox.config.results import Result, results_of
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.heal.ledger import STOP_ID
 from express_path_cli.automation import stops

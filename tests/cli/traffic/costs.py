@@ -7,7 +7,7 @@ from typing import Any
 
 from typer.testing import Result
 
-from config_rule_sandbox.networks import Account
+from config_rule_sandbox.networks.account import Account
 from express_path_cli.nat.prices import TRAFFIC, window
 from tests.support.command import invoke
 

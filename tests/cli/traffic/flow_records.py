@@ -7,7 +7,7 @@ from itertools import count
 from moto.ec2.models import ec2_backends
 from moto.logs.models import logs_backends
 
-from config_rule_sandbox.networks import Account
+from config_rule_sandbox.networks.account import Account
 
 DEFAULT = (
     "version account-id interface-id srcaddr dstaddr srcport dstport protocol packets bytes start end action log-status"

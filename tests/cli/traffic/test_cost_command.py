@@ -10,7 +10,9 @@ import pytest
 from moto.ec2 import ec2_backends
 from typer.testing import CliRunner
 
-from config_rule_sandbox.networks import Account, BehindNatGateway, BehindNatInstance, Hub
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.central_egress import Hub
+from config_rule_sandbox.networks.public_sides import BehindNatGateway, BehindNatInstance
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws.task_pool import TaskPool

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from config_rule_sandbox.networks import Account, BehindNatGateway, BehindNatInstance
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.public_sides import BehindNatGateway, BehindNatInstance
 from config_rule_sandbox.server import Sandbox
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind
 from express_path_cli.nat.metrics import Meter

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from config_rule_sandbox.networks import Account, BehindNatGateway
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.public_sides import BehindNatGateway
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.sources.source import Source

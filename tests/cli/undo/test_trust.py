@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from config_rule_sandbox.config_items.direct import acting_in
+from config_rule_sandbox.http.direct import acting_in
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from org.expansion import runbook

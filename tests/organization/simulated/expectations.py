@@ -4,8 +4,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from config_rule_sandbox.config_service import results_of
-from config_rule_sandbox.security_hub import findings_of
+from config_rule_sandbox.config.results import results_of
+from config_rule_sandbox.security_hub.findings import findings_of
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer

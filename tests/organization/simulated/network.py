@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from random import Random
 
-from config_rule_sandbox.config_items.direct import acting_in, direct_client
 from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.http.direct import acting_in, direct_client
 from config_rule_sandbox.server import Sandbox
 
 ANYWHERE = "0.0.0.0/0"

@@ -8,16 +8,16 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+from config_rule_sandbox.aws_lambda.event_sources import Polled, poll
 from config_rule_sandbox.cloudformation.account import Account
-from config_rule_sandbox.cloudformation.values import read
-from config_rule_sandbox.cloudwatch import extracted
-from config_rule_sandbox.config_items.direct import acting_in, direct_client
-from config_rule_sandbox.config_loop import ConfigLoop
-from config_rule_sandbox.config_service.deployment import RuleDefinition
+from config_rule_sandbox.cloudformation.stack_sets import deploy
+from config_rule_sandbox.cloudformation.text import read
+from config_rule_sandbox.cloudwatch.printed import extracted
+from config_rule_sandbox.config.deployment import RuleDefinition
+from config_rule_sandbox.config.loop import ConfigLoop
 from config_rule_sandbox.dynamic import Client
-from config_rule_sandbox.event_sources import Polled, poll
+from config_rule_sandbox.http.direct import acting_in, direct_client
 from config_rule_sandbox.server import Sandbox
-from config_rule_sandbox.stacksets import deploy
 from express_path import evaluation
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.verdict.fanout import ResourceType

@@ -8,8 +8,8 @@ from itertools import product
 from random import Random
 from typing import Any
 
-from config_rule_sandbox.config_service import results_of
-from config_rule_sandbox.eventbridge import Delivery
+from config_rule_sandbox.config.results import results_of
+from config_rule_sandbox.eventbridge.buses import Delivery
 from config_rule_sandbox.server import Sandbox
 from tests.organization.simulated.consumer import Consumer
 from tests.organization.simulated.place import CONSUMER, Place

@@ -9,8 +9,9 @@ from typing import Any
 from config_rule_sandbox.ssm.actions.base import Action, Outcome, Running, check_keys, place
 from config_rule_sandbox.ssm.document import Step
 from config_rule_sandbox.ssm.faults import FaultyDocumentError
+from config_rule_sandbox.ssm.references import only_reference, references
 from config_rule_sandbox.ssm.shapes import Types
-from config_rule_sandbox.ssm.values import fits, only_reference, references
+from config_rule_sandbox.ssm.values import fits
 
 OPERATION = "StringEquals"
 """The one operation that is evaluated here. AWS has others, and And, Or and Not."""

@@ -12,8 +12,8 @@ from config_rule_sandbox.ssm.actions.base import Action, Outcome, Running, check
 from config_rule_sandbox.ssm.document import Step
 from config_rule_sandbox.ssm.execution import ENDED, SUCCESS
 from config_rule_sandbox.ssm.faults import FaultyDocumentError, StepFailedError
+from config_rule_sandbox.ssm.references import only_reference
 from config_rule_sandbox.ssm.shapes import Types
-from config_rule_sandbox.ssm.values import only_reference
 
 LOOK_EVERY = 5.0
 """Seconds, on AWS's clock, between two looks at the secondary automation; AWS does not say how many."""

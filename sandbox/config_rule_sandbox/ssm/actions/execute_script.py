@@ -12,9 +12,9 @@ from config_rule_sandbox.ssm import script_host
 from config_rule_sandbox.ssm.actions.base import Action, Outcome, Running, check_keys, place
 from config_rule_sandbox.ssm.document import Step
 from config_rule_sandbox.ssm.faults import FaultyDocumentError, StepFailedError
+from config_rule_sandbox.ssm.references import only_reference
 from config_rule_sandbox.ssm.script_host import ScriptFailedError
 from config_rule_sandbox.ssm.shapes import Types
-from config_rule_sandbox.ssm.values import only_reference
 
 MAXIMUM_SECONDS = 600
 MAXIMUM_OUTPUT = 100 * 1024

@@ -12,8 +12,8 @@ from botocore.exceptions import BotoCoreError, ClientError
 from config_rule_sandbox.ssm.actions.base import Action, Outcome, Running, check_keys, place
 from config_rule_sandbox.ssm.document import Step
 from config_rule_sandbox.ssm.faults import FaultyDocumentError, StepFailedError
+from config_rule_sandbox.ssm.references import only_reference
 from config_rule_sandbox.ssm.shapes import Types
-from config_rule_sandbox.ssm.values import only_reference
 
 MAXIMUM_SECONDS = 300
 MAXIMUM_OUTPUT = 200 * 1024

@@ -10,8 +10,8 @@ from typing import Any
 from config_rule_sandbox.ssm.actions.base import Action, Outcome, Running, check_keys, place
 from config_rule_sandbox.ssm.document import Step
 from config_rule_sandbox.ssm.faults import FaultyDocumentError, StepFailedError
+from config_rule_sandbox.ssm.references import only_reference
 from config_rule_sandbox.ssm.shapes import Types
-from config_rule_sandbox.ssm.values import only_reference
 
 MAXIMUM_SECONDS = 604_800
 DURATION = re.compile(r"P(?:(\d+)D)?(?:T(?=\d)(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?")

@@ -1,0 +1,33 @@
+"""All resource types that stacks can create."""
+
+from config_rule_sandbox.cloudformation.kinds import (
+    aws_lambda,
+    cloudwatch,
+    config,
+    dynamodb,
+    ec2,
+    events,
+    iam,
+    logs,
+    s3,
+    sns,
+    sqs,
+    ssm,
+)
+from config_rule_sandbox.cloudformation.kinds.kind import Kind
+
+KINDS: dict[str, Kind] = {
+    **aws_lambda.KINDS,
+    **cloudwatch.KINDS,
+    **config.KINDS,
+    **dynamodb.KINDS,
+    **ec2.KINDS,
+    **events.KINDS,
+    **iam.KINDS,
+    **logs.KINDS,
+    **s3.KINDS,
+    **sns.KINDS,
+    **sqs.KINDS,
+    **ssm.KINDS,
+}
+"""What creates, updates, and deletes the resources of each type."""

@@ -1,0 +1,1 @@
+"""CloudWatch: metrics in AWS's own namespaces, GetMetricData and ListMetrics, metrics that functions print, and alarms."""

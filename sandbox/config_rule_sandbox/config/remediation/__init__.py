@@ -1,0 +1,1 @@
+"""AWS Config's remediation: configurations, executions, exceptions, and automatic remediation."""

@@ -1,0 +1,182 @@
+"""AWS Config's remediation calls on the sandbox's server, and automatic remediation on request."""
+
+import json
+import time
+from collections.abc import Callable
+from functools import partial
+from math import ceil
+from typing import Any, Self
+
+from botocore import xform_name
+from moto.config.exceptions import ResourceInUseException
+from moto.config.models import ConfigBackend
+from moto.config.responses import ConfigResponse
+from moto.ssm.exceptions import SSMException
+from moto.utilities.utils import get_partition
+
+from config_rule_sandbox.config import checks
+from config_rule_sandbox.config.remediation.configurations import (
+    configuration,
+    controls,
+    delete_configuration,
+    describe_configurations,
+    put_configurations,
+    runbook_parameters,
+)
+from config_rule_sandbox.config.remediation.exceptions import (
+    add_exception,
+    delete_exceptions,
+    describe_exceptions,
+    put_exceptions,
+)
+from config_rule_sandbox.config.remediation.memory import RUN_FAILED, Remediations, Run, remediations_of
+from config_rule_sandbox.config.remediation.runs import start_runs, status_of_runs
+from config_rule_sandbox.config.results import ConfigResults, ResourceKey, results_of
+from config_rule_sandbox.patching.patches import Patches
+from config_rule_sandbox.server import CREDENTIALS, Sandbox
+from config_rule_sandbox.ssm import Automation
+from config_rule_sandbox.ssm.roles import Caller
+
+Operation = Callable[[ConfigBackend, Remediations, dict[str, Any]], dict[str, Any]]
+
+OPERATIONS: dict[str, Operation] = {
+    "PutRemediationConfigurations": put_configurations,
+    "DescribeRemediationConfigurations": describe_configurations,
+    "DeleteRemediationConfiguration": delete_configuration,
+    "DescribeRemediationExecutionStatus": status_of_runs,
+    "PutRemediationExceptions": put_exceptions,
+    "DescribeRemediationExceptions": describe_exceptions,
+    "DeleteRemediationExceptions": delete_exceptions,
+}
+"""What answers each operation; StartRemediationExecution needs the running Automation, too."""
+
+SERVICE_ROLE = "assumed-role/AWSServiceRoleForConfigRemediation/AwsConfigRemediation"
+"""https://docs.aws.amazon.com/config/latest/developerguide/using-service-linked-roles.html."""
+
+
+class Remediation:
+    """Remediation in a running sandbox with Automation, as a context manager.
+
+    `clock` gives the time by which attempts are counted, in seconds since 1970; a test may put another in its place.
+    """
+
+    def __init__(self, sandbox: Sandbox, automation: Automation) -> None:
+        """Prepare; moto is not changed yet."""
+        self.clock: Callable[[], float] = time.time
+        self._sandbox = sandbox
+        self._automation = automation
+        self._patches = Patches()
+
+    def __enter__(self) -> Self:
+        """Let the sandbox's server answer Config's remediation calls."""
+        for name, operation in (OPERATIONS | {"StartRemediationExecution": self._start_on_demand}).items():
+            self._patches.set(ConfigResponse, xform_name(name), _method(name, operation))
+        self._patches.wrap(ConfigResponse, "delete_config_rule", _unless_configured)
+        return self
+
+    def __exit__(self, *_exception: object) -> None:
+        """Undo the changes."""
+        self._patches.undo()
+
+    def remediate(self, rule_name: str) -> list[Run]:
+        """Run automatic remediation of a rule of the sandbox's own account and Region; return all attempts in order.
+
+        Every resource that is NON_COMPLIANT and not excepted is remediated, until that works or was tried
+        MaximumAutomaticAttempts times. After so many failures within RetryAttemptSeconds, it gets an exception:
+        https://docs.aws.amazon.com/config/latest/developerguide/setup-autoremediation.html and the botocore model,
+        RemediationConfiguration.
+        """
+        place = self._sandbox.account_id, self._sandbox.region
+        memory = remediations_of(*place)
+        found = configuration(memory, rule_name)
+        attempts: list[Run] = []
+        due = self._due(memory, results_of(*place), rule_name)
+        for _ in range(found["MaximumAutomaticAttempts"]):
+            runs = self._attempt(memory, rule_name, due)
+            attempts += runs
+            failed = {run.resource for run in runs if run.state == RUN_FAILED}
+            due = [one for one in due if one in failed and not self._except(memory, rule_name, one, found)]
+        return attempts
+
+    def _due(self, memory: Remediations, results: ConfigResults, rule_name: str) -> list[ResourceKey]:
+        """Return the resources to be remediated: what the last known results say, which may be stale."""
+        return [
+            result.resource
+            for result in results.of_rule(rule_name)
+            if result.compliance == "NON_COMPLIANT"
+            and not memory.excepted(rule_name, result.resource, self.clock())
+            and not memory.is_running(rule_name, result.resource)
+        ]
+
+    def _attempt(self, memory: Remediations, rule_name: str, due: list[ResourceKey]) -> list[Run]:
+        """Attempt each resource once, so many at once as allowed, until too many attempts have failed."""
+        concurrent, errors = controls(configuration(memory, rule_name))
+        size = max(1, ceil(len(due) * concurrent / 100))
+        runs: list[Run] = []
+        for start in range(0, len(due), size):
+            if not configuration(memory, rule_name)["Automatic"]:  # it can be changed at any time
+                break
+            account_id, region = self._sandbox.account_id, self._sandbox.region
+            batch = [self._begin(account_id, region, rule_name, resource) for resource in due[start : start + size]]
+            for run in batch:
+                if run.execution:
+                    self._automation.wait(run.execution.id)
+            runs += batch
+            if 100 * sum(run.state == RUN_FAILED for run in runs) > errors * len(due):
+                break
+        return runs
+
+    def _except(self, memory: Remediations, rule_name: str, resource: ResourceKey, found: dict[str, Any]) -> bool:
+        """Add an exception if the resource has failed too often lately, and say whether that was so."""
+        since = self.clock() - found["RetryAttemptSeconds"]
+        runs = memory.runs[(rule_name, resource)]
+        failures = sum(run.state == RUN_FAILED and run.invoked >= since for run in runs)
+        if failures < found["MaximumAutomaticAttempts"]:
+            return False
+        message = f"{failures} remediation attempts have failed within {found['RetryAttemptSeconds']} seconds."
+        add_exception(memory, rule_name, resource, message)
+        return True
+
+    def _start_on_demand(
+        self, backend: ConfigBackend, memory: Remediations, parameters: dict[str, Any]
+    ) -> dict[str, Any]:
+        begin = partial(self._begin, backend.account_id, backend.region_name)
+        return start_runs(backend, memory, parameters, begin)
+
+    def _begin(self, account_id: str, region: str, rule_name: str, resource: ResourceKey) -> Run:
+        """Start the runbook of a rule for a resource, and keep the run. A refusal by Automation is a failed run."""
+        memory = remediations_of(account_id, region)
+        found = configuration(memory, rule_name)
+        request = {"DocumentName": found["TargetId"], "Parameters": runbook_parameters(found, resource[1])}
+        if "TargetVersion" in found:
+            request["DocumentVersion"] = found["TargetVersion"]
+        who = Caller(f"arn:{get_partition(region)}:sts::{account_id}:{SERVICE_ROLE}", CREDENTIALS)
+        invoked = self.clock()
+        try:
+            run = Run(resource, invoked, self._automation.start(request, who, account_id, region))
+        except SSMException as error:
+            run = Run(resource, invoked, refusal=str(error))
+        memory.add(rule_name, run)
+        return run
+
+
+def _unless_configured(original: Callable[..., Any]) -> Callable[..., Any]:
+    """Refuse to delete a rule that has a remediation configuration (botocore model, ResourceInUseException)."""
+
+    def delete_config_rule(self: ConfigResponse) -> object:
+        name = json.loads(self.body or "{}").get("ConfigRuleName")
+        if name in remediations_of(self.current_account, self.region).configurations:
+            raise ResourceInUseException(f"A remediation action is associated with the rule {name}.")
+        return original(self)
+
+    return delete_config_rule
+
+
+def _method(name: str, operation: Operation) -> Callable[[ConfigResponse], str]:
+    """Return a method of moto's response class that checks a request against its model, and answers it."""
+
+    def answer(self: ConfigResponse) -> str:
+        memory = remediations_of(self.current_account, self.region)
+        return json.dumps(operation(self.config_backend, memory, checks.parameters(self, name)))
+
+    return answer

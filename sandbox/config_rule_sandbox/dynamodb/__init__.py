@@ -1,0 +1,1 @@
+"""DynamoDB: atomic writes, numbers, and resource policies; what its requests are authorized on."""

@@ -1,0 +1,1 @@
+"""VPC endpoints: their services, their checks, their routes, and their states."""

@@ -1,0 +1,1 @@
+"""NAT: zonal, private and regional gateways, and instances that forward."""

@@ -1,0 +1,1 @@
+"""Route tables: their associations, their routes, and the targets of these."""

@@ -1,0 +1,1 @@
+"""Transit gateways over several accounts: attachments, route tables, routes, and their search."""

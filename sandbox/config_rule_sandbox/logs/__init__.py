@@ -1,0 +1,1 @@
+"""CloudWatch Logs Insights: queries that parse, filter and sum up records."""

@@ -1,0 +1,1 @@
+"""The Price List Query API, which moto lacks."""

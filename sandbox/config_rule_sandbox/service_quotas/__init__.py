@@ -1,0 +1,1 @@
+"""Service Quotas: applied values apart from AWS's defaults."""
