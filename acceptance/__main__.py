@@ -16,7 +16,7 @@ from acceptance import plan
 from acceptance.cleanup import clean
 from acceptance.facts import OUTPUT, RECORDED, are_equal, write
 from acceptance.run import CALLS, SANDBOX, Run
-from demo.local_aws import in_a_process
+from config_rule_sandbox.local_aws import in_a_process
 
 FOLDER = Path(__file__).parent
 ORDER = ("probes/test_without_stack.py", "story", "probes/test_with_stack.py")
@@ -64,7 +64,7 @@ def _environment() -> Iterator[None]:
     elif SANDBOX in os.environ:
         yield
     else:
-        with in_a_process() as environment:
+        with in_a_process("demo.local_aws") as environment:
             os.environ.pop("AWS_PROFILE", None)
             os.environ |= environment
             yield

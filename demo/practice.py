@@ -14,7 +14,7 @@ from config_rule_sandbox.cloudformation.account import Account
 from config_rule_sandbox.cloudformation.stacks import create_stack
 from config_rule_sandbox.server import Sandbox
 from demo.function import FUNCTIONS
-from demo.local_aws import in_this_process
+from demo.local_aws import local_aws
 from demo.situations import familiar, owned_by_a_stack, remove_default_vpc, without_endpoint
 from org.archive import write_archive
 from org.expansion import expand
@@ -40,16 +40,17 @@ express-path doctor                            # check the stack
 
 def main() -> None:
     """Start everything, print what to copy, and stay until Ctrl-C."""
-    with suppress(KeyboardInterrupt), in_this_process() as (sandbox, config):
+    with suppress(KeyboardInterrupt), local_aws() as aws:
+        sandbox = aws.sandbox
         remove_default_vpc(sandbox)
         familiar(sandbox)
         data, reports = without_endpoint(sandbox), owned_by_a_stack(sandbox)
         deploy(sandbox)
-        config.look()
+        aws.look()
         names = {"data": data["data-private"], "reports": reports["reports-private"]}
         sys.stdout.write(GUIDE.format(variables="\n".join(exports(sandbox)), **names))
         sys.stdout.flush()
-        config.run()
+        aws.run()
 
 
 def deploy(sandbox: Sandbox) -> None:

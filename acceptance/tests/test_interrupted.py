@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from acceptance.run import Run
-from demo.local_aws import in_a_process
+from config_rule_sandbox.local_aws import in_a_process
 
 pytestmark = pytest.mark.long
 
@@ -45,7 +45,7 @@ STAGES = ("collecting", "test_endpoint", "test_runbook", "test_first_deployment"
 @pytest.fixture(scope="module", autouse=True)
 def _sandbox() -> Iterator[None]:
     """Start a sandbox that outlives each run, and let the environment lead to it."""
-    with in_a_process() as variables, pytest.MonkeyPatch.context() as patch:
+    with in_a_process("demo.local_aws") as variables, pytest.MonkeyPatch.context() as patch:
         patch.delenv("AWS_PROFILE", raising=False)
         for name, value in variables.items():
             patch.setenv(name, value)

@@ -1,7 +1,9 @@
-"""The sandbox stands alone: it imports nothing from the product, and its README lists every correction of moto."""
+"""The sandbox stands alone: it imports nothing from the product, and its README can be followed without it."""
 
 import ast
+import os
 import re
+import subprocess
 import sys
 from functools import cache
 from pathlib import Path
@@ -12,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "config_rule_sandbox"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TESTS = sorted(Path(__file__).parent.rglob("*.py"))
-DEPENDENCIES = {"boto3", "botocore", "cfnlint", "moto", "pytest", "werkzeug", "xmltodict", "yaml"}
+DEPENDENCIES = {"boto3", "botocore", "cfnlint", "moto", "pytest", "samtranslator", "werkzeug", "xmltodict", "yaml"}
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PRODUCT = re.compile(r"express.path|S3ExpressGatewayEndpoint|s3express-no-nat")
 ROW = re.compile(r"^\| `([\w/]+\.py)` \|", re.MULTILINE)
@@ -82,3 +84,16 @@ def test_document_links_lead_somewhere() -> None:
     """A module that a document names exists."""
     named = re.findall(r"`([\w/]+\.py)`", README)
     assert [path for path in named if not (PACKAGE / path).exists()] == []
+
+
+def test_example_runs_without_this_repository(tmp_path: Path) -> None:
+    """The first example of the README deploys a rule, changes a subnet, and sees it remediated, in an empty folder."""
+    example = README.partition("```python\n")[2].partition("```")[0]
+    script = tmp_path / "example.py"
+    script.write_text(example, encoding="utf-8")
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("AWS_", "PYTHONPATH"))}
+    environment |= {"PYTHONPATH": str(ROOT)}
+    command = [sys.executable, str(script)]
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "SUCCEEDED ['StopMapping']\n"

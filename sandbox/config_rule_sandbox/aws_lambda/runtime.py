@@ -62,7 +62,7 @@ class LambdaRuntime:
         """Prepare a function: the artifact's folder, its handler (`package.module.function`) and its settings."""
         self._artifact = artifact.resolve()
         self._handler = handler
-        self._variables = _variables(self._artifact, function_name, memory_mb, timeout_s) | dict(environment)
+        self._variables = lambda_variables(self._artifact, function_name, memory_mb, timeout_s) | dict(environment)
         self._timeout_s = timeout_s
         self._lock = Lock()
         self._running: EmulatorProcess | None = None
@@ -131,7 +131,7 @@ def in_process(handler: Callable[..., Any], function_name: str = "function") -> 
     return invoke
 
 
-def _variables(artifact: Path, function_name: str, memory_mb: int, timeout_s: int) -> dict[str, str]:
+def lambda_variables(artifact: Path, function_name: str, memory_mb: int, timeout_s: int) -> dict[str, str]:
     """Return the variables that Lambda gives every function.
 
     https://docs.aws.amazon.com/lambda/latest/dg/configuration-envvars.html. Nothing writes byte code, as Lambda's

@@ -18,15 +18,12 @@ from moto.utilities.utils import get_partition
 
 from config_rule_sandbox.config.items.kinds import KIND_OF
 from config_rule_sandbox.config.notifications import RuleIdentity
-from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.dynamic import Client, Moto
 from config_rule_sandbox.http.direct import direct_client
 from config_rule_sandbox.server import Sandbox
 
-MESSAGE_TYPES = (
-    "ConfigurationItemChangeNotification",
-    "OversizedConfigurationItemChangeNotification",
-    "ScheduledNotification",
-)
+CHANGE, PERIODIC = "ConfigurationItemChangeNotification", "ScheduledNotification"
+MESSAGE_TYPES = (CHANGE, "OversizedConfigurationItemChangeNotification", PERIODIC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,22 +41,25 @@ class RuleDefinition:
 def deploy_rule(
     sandbox: Sandbox, definition: RuleDefinition, parameters: Mapping[str, str] | None = None
 ) -> RuleIdentity:
-    """Create the recorder, the function and the rule where they do not exist, or update the rule; return the rule."""
+    """Create the recorder, the function and the rule where they do not exist, or update the rule; return the rule.
+
+    A rule that already has this function, scope, and these parameters stays as it is.
+    """
     prepare(sandbox)
     config: Client = direct_client(sandbox, "config")
     details = [{"EventSource": "aws.config", "MessageType": message_type} for message_type in MESSAGE_TYPES]
+    function = function_arn(sandbox, definition.function_name)
     rule = {
         "ConfigRuleName": definition.name,
         "Scope": {"ComplianceResourceTypes": list(definition.resource_types)},
-        "Source": {
-            "Owner": "CUSTOM_LAMBDA",
-            "SourceIdentifier": function_arn(sandbox, definition.function_name),
-            "SourceDetails": details,
-        },
+        "Source": {"Owner": "CUSTOM_LAMBDA", "SourceIdentifier": function, "SourceDetails": details},
         **({} if parameters is None else {"InputParameters": json.dumps(dict(parameters))}),
     }
-    config.put_config_rule(ConfigRule=rule)
-    known = config_backends[sandbox.account_id][sandbox.region].config_rules[definition.name]
+    rules = config_backends[sandbox.account_id][sandbox.region].config_rules
+    wanted = (function, definition.resource_types, dict(parameters or {}))
+    if definition.name not in rules or _definition(rules[definition.name]) != wanted:
+        config.put_config_rule(ConfigRule=rule)
+    known = rules[definition.name]
     return RuleIdentity(
         definition.name,
         known.config_rule_arn,
@@ -68,6 +68,17 @@ def deploy_rule(
         _recorder_role(sandbox),
         parameters,
     )
+
+
+def _definition(rule: Moto) -> tuple[str, tuple[str, ...], dict[str, str]]:
+    """Return the function, the scope, and the parameters of a rule."""
+    return rule.source.source_identifier, scope_of(rule), json.loads(rule.input_parameters or "{}")
+
+
+def scope_of(rule: Moto) -> tuple[str, ...]:
+    """Return the resource types whose changes invoke a rule: those of its scope, or all that are recorded."""
+    types = rule.scope.compliance_resource_types if rule.scope else None
+    return tuple(types or KIND_OF)
 
 
 def rule_exists(sandbox: Sandbox, name: str) -> bool:

@@ -10,6 +10,8 @@ from config_rule_sandbox.cloudformation.values import Created
 from config_rule_sandbox.config.remediation import configurations
 from config_rule_sandbox.config.remediation.memory import remediations_of
 
+NUMBERS = ("MaximumAutomaticAttempts", "RetryAttemptSeconds")
+
 
 class AlreadyExistsError(Exception):
     """A resource of that name exists, and was not created by this stack.
@@ -38,13 +40,11 @@ def update_rule(account: Account, physical_id: str, _earlier: Properties, proper
 
 def put_remediation(account: Account, properties: Properties) -> None:
     """Put the remediation as it is to be; texts become the numbers and booleans of the API."""
-    controls = properties["ExecutionControls"]["SsmControls"]
-    numbers = {name: int(properties[name]) for name in ("MaximumAutomaticAttempts", "RetryAttemptSeconds")}
-    configuration = {
-        **properties,
-        **numbers,
-        "ExecutionControls": {"SsmControls": {name: int(value) for name, value in controls.items()}},
-    }
+    numbers: Properties = {name: int(properties[name]) for name in NUMBERS if name in properties}
+    controls = properties.get("ExecutionControls", {}).get("SsmControls", {})
+    if controls:
+        numbers["ExecutionControls"] = {"SsmControls": {name: int(value) for name, value in controls.items()}}
+    configuration = properties | numbers
     backend = config_backends[account.account_id][account.region]
     memory = remediations_of(account.account_id, account.region)
     configurations.put_configurations(backend, memory, {"RemediationConfigurations": [configuration]})

@@ -1,0 +1,200 @@
+"""A local AWS on which everything happens by itself, as in an account.
+
+CloudFormation deploys stacks, Lambda runs the code of functions and keeps their logs, and AWS Config records changes,
+invokes the functions of rules, and remediates what they find.
+
+with LocalAws() as aws:
+    aws.client("cloudformation").create_stack(StackName="my-rule", TemplateBody=template)
+    aws.settle()
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
+from subprocess import PIPE, Popen
+from typing import Any, Self
+from unittest.mock import patch
+
+from moto.config.models import config_backends
+
+from config_rule_sandbox.aws_lambda.executions import Executions, MakeHandler
+from config_rule_sandbox.cloudformation.operations import CloudFormation
+from config_rule_sandbox.config.deployment import CHANGE, PERIODIC, RuleDefinition, prepare, scope_of
+from config_rule_sandbox.config.loop import ConfigLoop
+from config_rule_sandbox.config.remediation.memory import RemediationError, remediations_of
+from config_rule_sandbox.config.remediation.service import Remediation
+from config_rule_sandbox.dynamic import Client, Moto
+from config_rule_sandbox.patching.patches import Patches
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
+from config_rule_sandbox.ssm.automation import StillRunningError
+
+SECONDS_APART = 0.5
+"""The time between two looks of AWS Config at the network."""
+SETTLE_SECONDS = 60.0
+Invoke = Callable[[str, Any], Any]
+"""Invokes a function: its name or ARN, and the event."""
+
+
+class NotSettledError(TimeoutError):
+    """AWS Config still has something to do."""
+
+
+class AwsConfig:
+    """AWS Config: records changes, invokes the functions of rules, and remediates what they find."""
+
+    def __init__(self, sandbox: Sandbox, invoke: Invoke, remediation: Remediation) -> None:
+        """Start nothing yet."""
+        self._sandbox = sandbox
+        self._invoke = invoke
+        self._remediation = remediation
+        self._loops: dict[str, tuple[object, ConfigLoop]] = {}
+        self._healing = threading.Thread()
+        self._remediated = False
+
+    def look(self) -> bool:
+        """Look for changes once, tell every rule, and begin to remediate. Return whether anything was to be done."""
+        place = self._sandbox.account_id, self._sandbox.region
+        busy = self._healing.is_alive() or self._remediated
+        self._remediated = False
+        automatic: list[str] = []
+        for name, rule in list(config_backends[place[0]][place[1]].config_rules.items()):
+            state = (rule.config_rule_id, rule.input_parameters)
+            if name not in self._loops or self._loops[name][0] != state:
+                self._loops[name] = (state, self._new_loop(name, rule))
+                busy = True
+            loop = self._loops[name][1]
+            loop.notice()
+            if CHANGE in _triggers(rule):
+                busy = bool(loop.deliver()) or busy
+            else:
+                loop.take()
+            known = remediations_of(*place).configurations.get(name, {})
+            if known.get("Automatic"):
+                automatic.append(name)
+        if automatic and not self._healing.is_alive():
+            self._healing = threading.Thread(target=self._heal, args=(automatic,), daemon=True)
+            self._healing.start()
+        return busy
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the end of the remediation that runs, at most so long."""
+        if self._healing.is_alive():
+            self._healing.join(seconds)
+
+    def _new_loop(self, name: str, rule: Moto) -> ConfigLoop:
+        """Return the loop of a new or changed rule, which evaluates everything, and has its first scheduled run."""
+        function = rule.source.source_identifier
+        definition = RuleDefinition(name, function.rpartition(":")[2], scope_of(rule))
+        parameters = json.loads(rule.input_parameters or "{}")
+        loop = ConfigLoop(self._sandbox, partial(self._invoke, function), rule=definition, parameters=parameters)
+        loop.baseline()
+        loop.take()
+        loop.evaluate_again()
+        if PERIODIC in _triggers(rule):
+            loop.scheduled()
+        return loop
+
+    def _heal(self, names: list[str]) -> None:
+        for name in names:
+            with suppress(
+                StillRunningError, RemediationError
+            ):  # a request waits, or the remediation was deleted meanwhile
+                self._remediated = bool(self._remediation.remediate(name)) or self._remediated
+
+
+def _triggers(rule: Moto) -> set[str]:
+    """Return the types of messages that invoke a rule."""
+    return {detail.message_type for detail in rule.source.source_details or ()}
+
+
+class LocalAws:
+    """A local AWS as a context manager. Only one runs in a process, because moto's state is global.
+
+    `sandbox` has everything about calls, faults, and knobs; `automation` runs runbooks. `environment()` leads there. The
+    environment of this process does so meanwhile, too.
+    """
+
+    def __init__(self, region: str = "us-east-1", *, handlers: Mapping[str, MakeHandler] | None = None) -> None:
+        """Prepare; nothing runs yet.
+
+        A function runs the code that it was deployed with, in a process of its own. With `handlers`, functions with the
+        same name of their handler run in this process instead, where a debugger and coverage see them.
+        """
+        self.sandbox = Sandbox(region)
+        self.automation = Automation(self.sandbox)
+        self._handlers = handlers
+        self._opened = ExitStack()
+
+    def __enter__(self) -> Self:
+        """Start it, with a recorder that records everything."""
+        patches = Patches()
+        with ExitStack() as opened:
+            opened.enter_context(self.sandbox)
+            opened.enter_context(self.automation)
+            remediation = opened.enter_context(Remediation(self.sandbox, self.automation))
+            opened.enter_context(patch.dict(os.environ, self.environment()))
+            opened.callback(patches.undo)
+            CloudFormation(self.sandbox).apply(patches)
+            executions = Executions(self.sandbox, self._handlers)
+            opened.callback(executions.stop)
+            self.automation.functions.run_others = executions.invoke
+            prepare(self.sandbox)
+            self._config = AwsConfig(self.sandbox, executions.invoke, remediation)
+            self._opened = opened.pop_all()
+        return self
+
+    def __exit__(self, *exception: object) -> None:  # as contextlib has it
+        """Stop everything, and restore moto and the environment."""
+        self._opened.close()
+
+    def client(self, service: str, region: str | None = None) -> Client:
+        """Return a boto3 client."""
+        return self.sandbox.client(service, region)
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment variables that lead every AWS SDK, and the AWS CLI, to this AWS."""
+        return self.sandbox.environment()
+
+    def look(self) -> bool:
+        """Let AWS Config look for changes once. Return whether there was anything to do, or still is."""
+        return self._config.look()
+
+    def settle(self, seconds: float = SETTLE_SECONDS) -> None:
+        """Let AWS Config look until nothing changes any more, and all remediation has ended. NotSettledError if it goes on."""
+        until = time.monotonic() + seconds
+        while self.look():
+            self._config.wait(until - time.monotonic())
+            if time.monotonic() > until:
+                raise NotSettledError(f"AWS Config still has something to do after {seconds} seconds")
+
+    def run(self) -> None:
+        """Let AWS Config look again and again."""
+        while True:
+            self.look()
+            time.sleep(SECONDS_APART)
+
+
+def serve(aws: LocalAws) -> None:
+    """Start it, print the environment that leads to it as one line of JSON, and run until the process is ended."""
+    with aws:
+        sys.stdout.write(json.dumps(aws.environment()) + "\n")
+        sys.stdout.flush()
+        aws.run()
+
+
+@contextmanager
+def in_a_process(module: str = "config_rule_sandbox") -> Iterator[dict[str, str]]:
+    """Run a module that calls `serve` in a process of its own, which Ctrl-C does not reach, and give the environment."""
+    command = [sys.executable, "-m", module]
+    with Popen(command, stdout=PIPE, text=True, start_new_session=True) as process:
+        try:
+            assert process.stdout is not None
+            yield json.loads(process.stdout.readline())
+        finally:
+            process.terminate()
