@@ -45,12 +45,12 @@ def expand(template: Path, code_key: str) -> dict[str, Any]:
     source = _read(template)
     source["Globals"]["Function"]["CodeUri"] = CODE
     _add_parameters(source, code_key)
-    expanded = transform(source, lambda location: (template.parent / location).read_bytes())
+    expanded = _transform(source, lambda location: (template.parent / location).read_bytes())
     _check(expanded)
     return expanded
 
 
-def transform(template: dict[str, Any], read: Callable[[str], bytes]) -> dict[str, Any]:
+def _transform(template: dict[str, Any], read: Callable[[str], bytes]) -> dict[str, Any]:
     """Return a SAM template as CloudFormation transforms it. `read` returns what is at a location that it includes."""
     # The Region only selects the partition of policies that the transform makes, and the template makes its own.
     translator = Translator(None, Parser(), boto_session=boto3.session.Session(region_name="us-east-1"))
