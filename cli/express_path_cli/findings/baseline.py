@@ -8,14 +8,18 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Struct
 
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.parameters import NO_TAG, PARAMETERS, RuleParameters
-from express_path.errors import RecordError
-from express_path.fields import Description, identifier, ids, nested, number, rows
 from express_path_cli.findings.row import Mark, Row
-from express_path_cli.findings.scan_file import DOCUMENT, FindingId, faults_in, finding_in, findings_in, read_scan
+from express_path_cli.findings.scan_file import WRITTEN_BY, FindingId, FindingRow, SubnetRow, findings_of, read_part
+from express_path_cli.terminal.documents import Count, Word, one_of
 from express_path_cli.terminal.errors import OptionError
+from express_path_cli.terminal.files import faults_in, read_json
 from express_path_cli.terminal.texts import count_text
 
 _WITHOUT_A_PATH = frozenset(
@@ -209,43 +213,66 @@ def _listed(filters: Sequence[str]) -> str:
     return " ".join(filters) or "none"
 
 
+class PastRow(FindingRow, rename="camel", kw_only=True):
+    """A finding of the baseline of an earlier scan that is not in that scan. cause: why it is unknown."""
+
+    cause: Annotated[str, one_of(Cause.__members__)] | None = None
+
+
+class _Compliances(Struct):
+    flagged: Count = msgspec.field(name=Compliance.NON_COMPLIANT.value)
+
+
+class Totals(Struct):
+    """How many subnets were evaluated, listed or not, and of them NON_COMPLIANT."""
+
+    compliances: _Compliances
+    evaluated: Count | None = None
+
+
+class NotRead(Struct):
+    """A place that the earlier scan could not read."""
+
+    where: Word
+
+
+class EarlierScan(Struct, rename="camel", kw_only=True):
+    """What the document of an earlier scan says about all of it."""
+
+    totals: Totals
+    accounts: tuple[Word, ...] = ()
+    filters: tuple[Word, ...] = ()
+    parameters: dict[str, Word] = {}
+
+    @property
+    def coverage(self) -> Coverage:
+        """What the scan covered."""
+        return Coverage(self.accounts, self.filters, self.parameters)
+
+
+class _BaselineScan(EarlierScan, rename="camel", kw_only=True):
+    subnets: tuple[SubnetRow, ...]
+    unknown: tuple[PastRow, ...] = ()
+    not_read: tuple[NotRead, ...] = ()
+
+
 def read_baseline(file: Path) -> Baseline:
     """Return the findings in the JSON output of a scan. Raise OptionError if it is not one, or if it lacks some.
 
     A finding that was unknown in that scan is still in the baseline, unless its subnet was no longer listed.
     """
-    document = read_scan(file)
-    with faults_in(file):
-        flagged = findings_in(document)
-        unknown = [row for row in rows(document, "unknown", DOCUMENT) if row.get("cause") != Cause.NOT_LISTED.name]
-        coverage, counted = coverage_in(document), flagged_in(document)
-        not_read = tuple(identifier(place, "where", "notRead") for place in rows(document, "notRead", DOCUMENT))
-        findings = dict(map(finding_in, unknown)) | flagged
+    document = read_json(file, WRITTEN_BY)
+    with faults_in(file, WRITTEN_BY):
+        earlier = read_part(_BaselineScan, document)
+    flagged = findings_of(earlier.subnets)
+    counted = earlier.totals.compliances.flagged
     if counted > len(flagged):
         raise OptionError(
             f"{file} lists {len(flagged)} of its {counted} NON_COMPLIANT subnets",
             "make the baseline without --show, or with --show NON_COMPLIANT",
         )
-    return Baseline(findings, coverage, not_read)
-
-
-def coverage_in(document: Description) -> Coverage:
-    """Return what the scan in a document covered. Raise RecordError if a field is missing or not valid."""
-    parameters = nested(document, "parameters", DOCUMENT)
-    return Coverage(
-        ids(document, "accounts", DOCUMENT),
-        ids(document, "filters", DOCUMENT),
-        {name: identifier(parameters, name, "parameters") for name in parameters},
-    )
-
-
-def flagged_in(document: Description) -> int:
-    """Return how many subnets were NON_COMPLIANT, listed or not. Raise RecordError if the document does not say it."""
-    counts = nested(nested(document, "totals", DOCUMENT), "compliances", "totals")
-    found = number(counts, Compliance.NON_COMPLIANT, "totals")
-    if found is None or found < 0:
-        raise RecordError("totals", Compliance.NON_COMPLIANT, found, "a number of subnets")
-    return found
+    unknown = {row.finding: row.vpc_id for row in earlier.unknown if row.cause != Cause.NOT_LISTED.name}
+    return Baseline(unknown | flagged, earlier.coverage, tuple(place.where for place in earlier.not_read))
 
 
 def parameter_values(parameters: RuleParameters) -> dict[str, str]:

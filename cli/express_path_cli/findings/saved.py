@@ -7,7 +7,11 @@ commands are derived again or have a known form.
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Annotated
 
+from msgspec import UNSET, Struct, UnsetType
+
+from express_path.adapters.memory import gc_paused
 from express_path.domain.heal.endpoints import NEW_ENDPOINT
 from express_path.domain.network.ids import wrong_form
 from express_path.domain.network.resources import TargetKind, VpcEndpoint
@@ -16,124 +20,260 @@ from express_path.domain.path.reasons import Compliance, Reason, Unknown
 from express_path.domain.remedy.texts import NAT64_PAGE, PAGES, Remedy
 from express_path.domain.verdict.parameters import RuleParameters, parse_parameters
 from express_path.errors import ParameterError, RecordError
-from express_path.fields import (
-    Description,
-    count,
-    flag,
-    free_text,
-    identifier,
-    ids,
-    member,
-    number,
-    optional_free_text,
-    optional_identifier,
-    required_object,
-    required_rows,
-    rows,
-    time,
-    word,
-)
+from express_path.fields import time
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.findings.baseline import (
     PAST,
     Cause,
     Comparison,
+    EarlierScan,
+    NotRead,
     PastFinding,
-    coverage_in,
-    flagged_in,
+    PastRow,
     parameter_words,
 )
 from express_path_cli.findings.options import ScanOptions
 from express_path_cli.findings.proposed import ProposedFindings, TableChange
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Mark, Row, TrafficPath, combined
-from express_path_cli.findings.scan_file import DOCUMENT, ReadId, faults_in, finding_in, read_scan
+from express_path_cli.findings.scan_file import (
+    DOCUMENT,
+    WRITTEN_BY,
+    AccountId,
+    OptionalVpcId,
+    Region,
+    SubnetId,
+    read_part,
+)
 from express_path_cli.findings.selection import Selection
 from express_path_cli.sources.proposal.resource import NewId
 from express_path_cli.sources.source import Source
+from express_path_cli.terminal.documents import Count, OptionalWord, Text, Word, id_of, one_of
 from express_path_cli.terminal.errors import Failure, OptionError
+from express_path_cli.terminal.files import faults_in, read_json
 
 _COMMANDS = ("delete-route", "modify-subnet-attribute")
 """The operations of EC2 that commands of changes without an endpoint call."""
+_ZoneId = Annotated[str, id_of("availabilityZoneId", or_empty=True)]
+_RouteTableId = Annotated[str, id_of("routeTableId")]
 
 
+class _Hop(Struct):
+    kind: TargetKind
+    id: OptionalWord = ""
+    destination: OptionalWord = ""
+
+
+class _OtherPath(Struct):
+    reason: Reason
+    path: tuple[_Hop, ...] = ()
+
+
+class _Names(Struct, rename="camel"):
+    subnet: str = ""
+    route_table: str = ""
+    vpc: str = ""
+
+
+class _RowFields(Struct, rename="camel", kw_only=True):
+    region: Region
+    availability_zone_id: _ZoneId = ""
+    route_table_id: _RouteTableId | None = None
+    compliance: Compliance
+    reason: Reason
+    annotation: Text
+    path: tuple[_Hop, ...] = ()
+    names: _Names
+    tags: dict[str, str] = {}
+    table_tags: dict[str, str] = {}
+    change: Count | None = None
+    note: str = ""
+    lacks: str = ""
+    unknown: Unknown | UnsetType = UNSET
+    excluded_by: str = ""
+    other_paths: tuple[_OtherPath, ...] = ()
+    baseline: Mark | None = None
+    address: Word | None = None
+    route_table_address: Word | None = None
+    changed_by: tuple[Word, ...] = ()
+    file: OptionalWord = ""
+    line: Count = 0
+
+
+class _Row(_RowFields, kw_only=True):
+    account_id: AccountId
+    vpc_id: OptionalVpcId = ""
+    subnet_id: SubnetId
+
+
+class _Endpoint(Struct, rename="camel", kw_only=True):
+    id: Annotated[str, id_of("vpcEndpointId")] | None = None
+    vpc_id: Annotated[str, id_of("vpcId")]
+    service_name: Annotated[str, id_of("serviceName")]
+    ip_address_type: Annotated[str, one_of(("ipv4", "ipv6", "dualstack"))]
+    route_table_ids: tuple[_RouteTableId, ...]
+    tags: dict[str, str]
+
+
+class _Change(Struct, kw_only=True):
+    text: Text
+    note: str = ""
+    command: str = ""
+    url: Annotated[str, one_of({*PAGES.values(), NAT64_PAGE})]
+    endpoint: _Endpoint | None = None
+    owner: str = ""
+
+
+class _NotSelected(Struct, rename="camel"):
+    account_id: AccountId
+    region: Region
+    subnet_ids: tuple[SubnetId, ...]
+
+
+class _Failure(NotRead, kw_only=True):
+    message: Text
+    hint: str = ""
+
+
+class _Source(Struct, rename="camel"):
+    from_dump: str = ""
+    example: bool = False
+    aggregator: OptionalWord = ""
+    regions: tuple[Region, ...] = ()
+    all_regions: bool = False
+    profile: OptionalWord = ""
+    organization: bool = False
+    role_name: OptionalWord = ""
+    external_id: OptionalWord = ""
+
+
+class _Scan(EarlierScan, kw_only=True):
+    """The document of a scan, in the order of schema/scan.schema.json. fixed: not set without a baseline."""
+
+    made_at: str
+    source: _Source
+    not_read: tuple[_Failure, ...]
+    notes: tuple[str, ...]
+    not_selected: tuple[_NotSelected, ...]
+    changes: tuple[_Change, ...]
+    subnets: tuple[_Row, ...]
+    account_names: dict[str, str] = {}
+    fixed: tuple[PastRow, ...] | UnsetType = UNSET
+    unknown: tuple[PastRow, ...] = ()
+    replaced: tuple[PastRow, ...] = ()
+
+
+class _PlannedRow(_RowFields, kw_only=True):
+    """A subnet as a plan leaves it. It has an address, or AWS has given it an id."""
+
+    account_id: Word
+    vpc_id: OptionalWord = ""
+    subnet_id: SubnetId | None = None
+
+
+class _PlannedEndpoint(_Endpoint, kw_only=True):
+    id: Word | None = None
+    vpc_id: Word
+    route_table_ids: tuple[Word, ...]
+
+
+class _PlannedChange(_Change, kw_only=True):
+    endpoint: _PlannedEndpoint | None = None
+
+
+class _PlannedNotSelected(_NotSelected, kw_only=True):
+    account_id: Word
+    region: Word
+    subnet_ids: tuple[Word, ...]
+
+
+class _PlannedPastRow(PastRow, kw_only=True):
+    account_id: Word
+    region: Word
+    subnet_id: Word
+    vpc_id: OptionalWord = ""
+
+
+class _TableChange(Struct, rename="camel"):
+    before: dict[Reason, Count]
+    after: dict[Reason, Count]
+    route_table_id: _RouteTableId | None = None
+    address: Word | None = None
+
+
+class _PlannedScan(_Scan, kw_only=True):
+    """The document of the scan of a plan. Instead of an id that AWS has not given yet, it has an address."""
+
+    not_selected: tuple[_PlannedNotSelected, ...]
+    changes: tuple[_PlannedChange, ...]
+    subnets: tuple[_PlannedRow, ...]  # type: ignore[assignment]
+    fixed: tuple[_PlannedPastRow, ...] | UnsetType = UNSET
+    unknown: tuple[_PlannedPastRow, ...] = ()
+    replaced: tuple[_PlannedPastRow, ...] = ()
+    plan: tuple[str, ...]
+    undecided: tuple[str, ...]
+    route_tables: tuple[_TableChange, ...]
+
+
+@gc_paused()
 def read_saved(file: Path) -> tuple[Result, ScanOptions]:
     """Return the result of an earlier scan, and the options that it was made with.
 
     Raise OptionError if the file cannot be read, is not the JSON output of a scan, or does not hold a whole one.
     """
-    document = read_scan(file)
-    with faults_in(file):
-        result = _result(document)
-        evaluated = number(required_object(document, "totals", DOCUMENT), "evaluated", "totals")
-        if evaluated != len(result.rows) or flagged_in(document) != sum(row.is_flagged for row in result.rows):
-            raise OptionError(f"{file} does not list all subnets that its scan evaluated", "make it without --show")
-        options = ScanOptions(
-            _source(required_object(document, "source", DOCUMENT)),
-            parameter_words(result.parameters),
-            _selection(result.filters),
-            is_plan=result.plan is not None,
-        )
+    document = read_json(file, WRITTEN_BY)
+    with faults_in(file, WRITTEN_BY):
+        earlier = read_part(_PlannedScan if "plan" in document else _Scan, document)
+        del document  # of an organization, it is large
+        result = _result(earlier)
+    totals = earlier.totals
+    flagged = sum(row.is_flagged for row in result.rows)
+    if (totals.evaluated, totals.compliances.flagged) != (len(result.rows), flagged):
+        raise OptionError(f"{file} does not list all subnets that its scan evaluated", "make it without --show")
+    options = ScanOptions(
+        _source(earlier.source),
+        parameter_words(result.parameters),
+        _selection(result.filters),
+        is_plan=result.plan is not None,
+    )
     return result, options
 
 
-def _result(document: Description) -> Result:
-    coverage = coverage_in(document)
-    an_id = _id_or_address if "plan" in document else identifier
-    changes = enumerate(_objects(document, "changes"))
-    remedies = [_remedy(change, f"changes[{place}]", an_id) for place, change in changes]
-    found = combined(sorted((_row(row, remedies, an_id) for row in document["subnets"]), key=lambda row: row.key))
+def _result(earlier: _Scan) -> Result:
+    coverage = earlier.coverage
+    remedies = [_remedy(change, f"changes[{place}]") for place, change in enumerate(earlier.changes)]
+    rows = combined(sorted((_row(row, remedies) for row in earlier.subnets), key=lambda row: row.key))
     listed: dict[tuple[str, str], set[str]] = {_place(name): set() for name in coverage.accounts}
-    for row in found:
+    for row in rows:
         _list(listed, row.account_id, row.region, [row.subnet_id])
-    for others in _objects(document, "notSelected"):
-        account_id, region = (an_id(others, name, "notSelected") for name in ("accountId", "region"))
-        _list(listed, account_id, region, _ids(others, "subnetIds", "notSelected", an_id))
+    for others in earlier.not_selected:
+        _list(listed, others.account_id, others.region, others.subnet_ids)
     return Result(
-        found,
-        time(document, "madeAt", DOCUMENT),
-        [_failure(failure) for failure in _objects(document, "notRead")],
-        _texts(document, "notes"),
+        rows,
+        time({"madeAt": earlier.made_at}, "madeAt", DOCUMENT),
+        [Failure(found.where, OptionError(found.message, found.hint)) for found in earlier.not_read],
+        earlier.notes,
         _parameters(coverage.parameters),
         filters=coverage.filters,
-        comparison=_comparison(document, found, an_id) if "fixed" in document else None,
+        comparison=None if earlier.fixed is UNSET else _comparison(earlier, rows),
         listed=listed,
-        plan=_plan(document, found) if "plan" in document else None,
-        account_names=_tags(document, "accountNames", DOCUMENT) if "accountNames" in document else {},
+        plan=_plan(earlier, rows) if isinstance(earlier, _PlannedScan) else None,
+        account_names=earlier.account_names,
     )
 
 
-def _id_or_address(found: Description, field: str, resource: str) -> str:
+def _id(text: str, field: str) -> str:
     """Return an id, or what the scan of a plan has in place of one that AWS has not given yet."""
-    text = free_text(found, field, resource)
-    return NewId(identifier({"address": text}, "address", resource)) if wrong_form(text, field) else text
+    return NewId(text) if wrong_form(text, field) else text
 
 
-def _ids(found: Description, field: str, resource: str, an_id: ReadId) -> tuple[str, ...]:
-    """Return a list of ids."""
-    return tuple(
-        an_id({field.removesuffix("s"): one}, field.removesuffix("s"), resource) for one in _texts(found, field)
-    )
-
-
-def _plan(document: Description, found: Sequence[Row]) -> ProposedFindings:
+def _plan(earlier: _PlannedScan, rows: Sequence[Row]) -> ProposedFindings:
     """Return what the plan changes. Its findings are compared with those before it already."""
     tables = [
-        TableChange(
-            optional_identifier(table, "routeTableId", "routeTables") or None,
-            optional_identifier(table, "address", "routeTables"),
-            _counts(table, "before"),
-            _counts(table, "after"),
-        )
-        for table in _objects(document, "routeTables")
+        TableChange(table.route_table_id, table.address or "", table.before, table.after)
+        for table in earlier.route_tables
     ]
-    return ProposedFindings(found, None, tables, _texts(document, "plan"), _texts(document, "undecided"))
-
-
-def _counts(table: Description, field: str) -> dict[Reason, int]:
-    """Return how many subnets have each reason."""
-    found = required_object(table, field, "routeTables")
-    return {member({field: reason}, field, "routeTables", Reason): count(found, reason, field) for reason in found}
+    return ProposedFindings(rows, None, tables, earlier.plan, earlier.undecided)
 
 
 def _list(listed: Mapping[tuple[str, str], set[str]], account_id: str, region: str, subnet_ids: Iterable[str]) -> None:
@@ -151,24 +291,6 @@ def _place(name: str) -> tuple[str, str]:
     return account_id, region
 
 
-def _objects(document: Description, field: str) -> list[Description]:
-    return required_rows(document, field, DOCUMENT) if document.get(field) != [] else []
-
-
-def _texts(document: Description, field: str) -> tuple[str, ...]:
-    """Return a field that must be a list of strings with any content."""
-    found = document.get(field)
-    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
-        raise RecordError(DOCUMENT, field, found, "a list of strings")
-    return tuple(found)
-
-
-def _tags(description: Description, field: str, resource: str) -> dict[str, str]:
-    """Return a field that must be an object whose values are strings."""
-    found = required_object(description, field, resource)
-    return {key: optional_free_text(found, key, f"{resource}: {field}") for key in found}
-
-
 def _parameters(values: Mapping[str, str]) -> RuleParameters:
     try:
         return parse_parameters(values)
@@ -176,76 +298,55 @@ def _parameters(values: Mapping[str, str]) -> RuleParameters:
         raise RecordError("parameters", error.name, error.value, error.allowed) from error
 
 
-def _failure(found: Description) -> Failure:
-    where = free_text(found, "where", "notRead")
-    return Failure(where, OptionError(free_text(found, "message", where), optional_free_text(found, "hint", where)))
-
-
-def _row(found: Description, remedies: Sequence[Remedy], an_id: ReadId) -> Row:
-    is_new = an_id is _id_or_address and found.get("subnetId") is None
-    subnet_id = NewId(identifier(found, "address", DOCUMENT)) if is_new else identifier(found, "subnetId", DOCUMENT)
-    table_id = optional_identifier(found, "routeTableId", subnet_id)
-    table_address = optional_identifier(found, "routeTableAddress", subnet_id)
-    names = required_object(found, "names", subnet_id)
-    change = number(found, "change", subnet_id)
-    if change is not None and not 0 <= change < len(remedies):
-        raise RecordError(subnet_id, "change", change, "the place of one of the changes")
+def _row(row: _Row | _PlannedRow, remedies: Sequence[Remedy]) -> Row:
+    subnet_id = row.subnet_id or NewId(row.address or "")
+    if not subnet_id:
+        raise RecordError(DOCUMENT, "address", row.address, "the address of a subnet without an id")
+    if row.change is not None and row.change >= len(remedies):
+        raise RecordError(subnet_id, "change", row.change, "the place of one of the changes")
     return Row(
-        account_id=an_id(found, "accountId", subnet_id),
-        region=identifier(found, "region", subnet_id),
-        vpc_id=an_id(found, "vpcId", subnet_id) if found.get("vpcId") else "",
+        account_id=_id(row.account_id, "accountId"),
+        region=row.region,
+        vpc_id=_id(row.vpc_id, "vpcId") if row.vpc_id else "",
         subnet_id=subnet_id,
-        availability_zone_id=optional_identifier(found, "availabilityZoneId", subnet_id),
-        route_table_id=table_id or (NewId(table_address) if table_address else None),
-        compliance=member(found, "compliance", subnet_id, Compliance),
-        reason=member(found, "reason", subnet_id, Reason),
-        annotation=free_text(found, "annotation", subnet_id),
-        path=_hops(found, subnet_id),
-        note=optional_free_text(found, "note", subnet_id),
-        lacks=optional_free_text(found, "lacks", subnet_id),
-        unknown=member(found, "unknown", subnet_id, Unknown) if "unknown" in found else None,
-        excluded_by=optional_free_text(found, "excludedBy", subnet_id),
-        subnet_name=optional_free_text(names, "subnet", subnet_id),
-        route_table_name=optional_free_text(names, "routeTable", subnet_id),
-        vpc_name=optional_free_text(names, "vpc", subnet_id),
-        tags=_tags(found, "tags", subnet_id),
-        table_tags=_tags(found, "tableTags", subnet_id) if "tableTags" in found else {},
-        other_paths=tuple(
-            TrafficPath(member(path, "reason", subnet_id, Reason), _hops(path, subnet_id))
-            for path in rows(found, "otherPaths", subnet_id)
-        ),
-        remedy=None if change is None else remedies[change],
-        baseline=member(found, "baseline", subnet_id, Mark) if found.get("baseline") is not None else None,
-        address=optional_identifier(found, "address", subnet_id),
-        changed_by=ids(found, "changedBy", subnet_id),
-        file=optional_identifier(found, "file", subnet_id),
-        line=number(found, "line", subnet_id) or 0,
+        availability_zone_id=row.availability_zone_id,
+        route_table_id=row.route_table_id or (NewId(row.route_table_address) if row.route_table_address else None),
+        compliance=row.compliance,
+        reason=row.reason,
+        annotation=row.annotation,
+        path=_hops(row.path),
+        note=row.note,
+        lacks=row.lacks,
+        unknown=row.unknown or None,
+        excluded_by=row.excluded_by,
+        subnet_name=row.names.subnet,
+        route_table_name=row.names.route_table,
+        vpc_name=row.names.vpc,
+        tags=row.tags,
+        table_tags=row.table_tags,
+        other_paths=tuple(TrafficPath(other.reason, _hops(other.path)) for other in row.other_paths),
+        remedy=None if row.change is None else remedies[row.change],
+        baseline=row.baseline,
+        address=row.address or "",
+        changed_by=row.changed_by,
+        file=row.file,
+        line=row.line,
     )
 
 
-def _hops(found: Description, subnet_id: str) -> tuple[Hop, ...]:
-    return tuple(
-        Hop(
-            member(hop, "kind", subnet_id, TargetKind),
-            optional_identifier(hop, "id", subnet_id),
-            optional_identifier(hop, "destination", subnet_id),
-        )
-        for hop in rows(found, "path", subnet_id)
-    )
+def _hops(path: Iterable[_Hop]) -> tuple[Hop, ...]:
+    return tuple(Hop(hop.kind, hop.id, hop.destination) for hop in path)
 
 
-def _remedy(change: Description, place: str, an_id: ReadId) -> Remedy:
+def _remedy(change: _Change, place: str) -> Remedy:
     """Return what to do. With an endpoint, the text, the commands, and the patches are made from it again."""
-    endpoint = change.get("endpoint")
     return Remedy(
-        free_text(change, "text", place),
-        "" if endpoint else _command(optional_free_text(change, "command", place), place),
-        word(change, "url", place, {*PAGES.values(), NAT64_PAGE}),
-        note=optional_free_text(change, "note", place),
-        endpoint=_endpoint(required_object(change, "endpoint", place), f"{place}: endpoint", an_id)
-        if endpoint
-        else None,
-        owner=optional_free_text(change, "owner", place),
+        change.text,
+        "" if change.endpoint else _command(change.command, place),
+        change.url,
+        note=change.note,
+        endpoint=_endpoint(change.endpoint) if change.endpoint else None,
+        owner=change.owner,
     )
 
 
@@ -262,35 +363,32 @@ def _command(command: str, place: str) -> str:
     return command
 
 
-def _endpoint(found: Description, place: str, an_id: ReadId) -> VpcEndpoint:
-    endpoint_id = found.get("id")
+def _endpoint(endpoint: _Endpoint) -> VpcEndpoint:
     return VpcEndpoint(
-        NEW_ENDPOINT if endpoint_id is None else an_id({"vpcEndpointId": endpoint_id}, "vpcEndpointId", place),
-        an_id(found, "vpcId", place),
+        NEW_ENDPOINT if endpoint.id is None else _id(endpoint.id, "vpcEndpointId"),
+        _id(endpoint.vpc_id, "vpcId"),
         "gateway",
-        identifier(found, "serviceName", place),
+        endpoint.service_name,
         "available",
-        word(found, "ipAddressType", place, ("ipv4", "ipv6", "dualstack")),
-        route_table_ids=_ids(found, "routeTableIds", place, an_id),
-        tags=_tags(found, "tags", place),
+        endpoint.ip_address_type,
+        route_table_ids=tuple(_id(table_id, "routeTableId") for table_id in endpoint.route_table_ids),
+        tags=endpoint.tags,
     )
 
 
-def _comparison(document: Description, found: Sequence[Row], an_id: ReadId) -> Comparison:
+def _comparison(earlier: _Scan, rows: Sequence[Row]) -> Comparison:
     """Return the comparison with the baseline of the earlier scan."""
-    by_key = {row.key: row for row in found}
-    past = []
-    for mark in PAST:
-        for row in rows(document, mark, DOCUMENT):
-            finding, vpc_id = finding_in(row, an_id)
-            cause = row.get("cause")
-            named = Cause[word(row, "cause", finding.subnet_id, Cause.__members__)] if cause is not None else None
-            past.append(PastFinding(finding, vpc_id, mark, by_key.get(finding[:3]), named))
+    by_key = {row.key: row for row in rows}
+    past = [
+        PastFinding(row.finding, row.vpc_id, mark, by_key.get(row.finding[:3]), row.cause and Cause[row.cause])
+        for mark, found in zip(PAST, (earlier.fixed or (), earlier.unknown, earlier.replaced), strict=True)
+        for row in found
+    ]
     return Comparison(
-        [row for row in found if row.baseline is Mark.NEW],
-        [row for row in found if row.baseline is Mark.UNCHANGED],
+        [row for row in rows if row.baseline is Mark.NEW],
+        [row for row in rows if row.baseline is Mark.UNCHANGED],
         sorted(past, key=lambda one: one.finding),
-        {row.key: row.baseline for row in found if row.baseline},
+        {row.key: row.baseline for row in rows if row.baseline},
     )
 
 
@@ -303,23 +401,14 @@ def _selection(filters: Iterable[str]) -> Selection:
     )
 
 
-def _source(found: Description) -> Source:
-    place = "source"
-    folder = optional_free_text(found, "fromDump", place)
-    flags = {name: flag(found, name, place) for name in ("example", "allRegions", "organization")}
-    text = {
-        name: optional_identifier(found, name, place) for name in ("aggregator", "profile", "roleName", "externalId")
-    }
-    return Source(
-        Path(folder) if folder else None,
-        text["aggregator"] or None,
-        LiveOptions(
-            ids(found, "regions", place),
-            flags["allRegions"],
-            text["profile"] or None,
-            flags["organization"],
-            text["roleName"] or None,
-            text["externalId"],
-        ),
-        flags["example"],
+def _source(source: _Source) -> Source:
+    live = LiveOptions(
+        source.regions,
+        source.all_regions,
+        source.profile or None,
+        source.organization,
+        source.role_name or None,
+        source.external_id,
     )
+    folder = Path(source.from_dump) if source.from_dump else None
+    return Source(folder, source.aggregator or None, live, source.example)

@@ -1,27 +1,31 @@
 """Read the JSON document of an earlier scan. It is read strictly, so that a damaged file does not hide a finding."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Annotated, NamedTuple, TypeVar
+
+from msgspec import Struct
 
 from express_path.domain.path.reasons import Compliance
-from express_path.errors import RecordError
-from express_path.fields import Description, identifier
-from express_path_cli.terminal.errors import OptionError
-from express_path_cli.terminal.files import WrittenBy, read_json
+from express_path.fields import Description
+from express_path_cli.terminal.documents import Word, id_of, read_as
+from express_path_cli.terminal.files import WrittenBy, faults_in, read_json
 
 SCHEMA_VERSION = 1
 """The version of the document's schema. A new key does not change it."""
 DOCUMENT = "the scan"
 """What messages call the document."""
-_WRITTEN_BY = WrittenBy(
-    "JSON output of a scan", "express-path scan --format json --output", SCHEMA_VERSION, ["subnets"]
-)
+WRITTEN_BY = WrittenBy("JSON output of a scan", "express-path scan --format json --output", SCHEMA_VERSION, ["subnets"])
+_NAMES = ("subnetId", "address", "where")
+"""The keys that name an item of a list in the document, if it has one of them."""
+_MOST_OF_A_NAME = 100
+"""How many characters a name in a message may have."""
+_Part = TypeVar("_Part", bound=Struct)
 
-
-ReadId = Callable[[Description, str, str], str]
-"""Returns an id that a field of an object must have; the third argument names the object."""
+AccountId = Annotated[str, id_of("accountId")]
+Region = Annotated[str, id_of("region")]
+SubnetId = Annotated[str, id_of("subnetId")]
+OptionalVpcId = Annotated[str, id_of("vpcId", or_empty=True)]
 
 
 class FindingId(NamedTuple):
@@ -33,53 +37,52 @@ class FindingId(NamedTuple):
     reason: str
 
 
-def read_scan(file: Path) -> Description:
-    """Return the document in a file, whose list `subnets` has an object for each subnet.
+class FindingRow(Struct, rename="camel", kw_only=True):
+    """What identifies a finding in the document."""
 
-    Raise OptionError if the file cannot be read or is not the output of `scan --format json`.
-    """
-    document = read_json(file, _WRITTEN_BY)
-    subnets = document["subnets"]
-    if not isinstance(subnets, list) or not all(isinstance(row, Mapping) for row in subnets):
-        raise OptionError(f"{file}: subnets must be a list of objects", _WRITTEN_BY.hint(file))
-    return document
+    subnet_id: SubnetId
+    account_id: AccountId
+    region: Region
+    reason: Word
+    vpc_id: OptionalVpcId = ""
+
+    @property
+    def finding(self) -> FindingId:
+        """The finding."""
+        return FindingId(self.account_id, self.region, self.subnet_id, self.reason)
 
 
-def findings_in(document: Description) -> dict[FindingId, str]:
-    """Return the findings of a document, each with its VPC. Raise RecordError if a row is not valid."""
-    return dict(finding_in(row) for row in document["subnets"] if _compliance(row) is Compliance.NON_COMPLIANT)
+class SubnetRow(FindingRow, rename="camel", kw_only=True):
+    """What a row of a subnet must have, so that it can be a finding."""
+
+    compliance: Compliance
+
+
+class _Subnets(Struct):
+    subnets: tuple[SubnetRow, ...]
+
+
+def read_part(wanted: type[_Part], document: Description) -> _Part:
+    """Return what a reader needs of a document. Raise RecordError if it is missing or not allowed."""
+    return read_as(wanted, document, DOCUMENT, _name_of)
+
+
+def _name_of(field: str, place: int, item: Description) -> str:
+    """Return what messages call an item of a list."""
+    names = (item.get(key) for key in _NAMES)
+    return next(
+        (name[:_MOST_OF_A_NAME] for name in names if isinstance(name, str) and name and name.isprintable()),
+        f"{field}[{place}]",
+    )
+
+
+def findings_of(rows: Iterable[SubnetRow]) -> dict[FindingId, str]:
+    """Return the findings among the rows, each once, with its VPC."""
+    return {row.finding: row.vpc_id for row in rows if row.compliance is Compliance.NON_COMPLIANT}
 
 
 def read_findings(file: Path) -> list[FindingId]:
     """Return the findings in a file, each once. Raise OptionError if it is not the JSON output of a scan."""
-    document = read_scan(file)
-    with faults_in(file):
-        return list(findings_in(document))
-
-
-def finding_in(row: Description, an_id: ReadId = identifier) -> tuple[FindingId, str]:
-    """Return the finding of a row, and its VPC, empty if the row has none. Raise RecordError."""
-    subnet_id = _subnet_id(row)
-    fields = (an_id(row, name, subnet_id) for name in ("accountId", "region", "subnetId", "reason"))
-    return FindingId(*fields), an_id(row, "vpcId", subnet_id) if row.get("vpcId") else ""
-
-
-def _subnet_id(row: Description) -> str:
-    return identifier(row, "subnetId", DOCUMENT)
-
-
-def _compliance(row: Description) -> Compliance:
-    found = identifier(row, "compliance", _subnet_id(row))
-    try:
-        return Compliance(found)
-    except ValueError as error:
-        raise RecordError(_subnet_id(row), "compliance", found, f"one of {', '.join(Compliance)}") from error
-
-
-@contextmanager
-def faults_in(file: Path) -> Iterator[None]:
-    """Raise each RecordError as OptionError, which names the file as well as the field."""
-    try:
-        yield
-    except RecordError as error:
-        raise OptionError(f"{file}: {error}", _WRITTEN_BY.hint(file)) from error
+    document = read_json(file, WRITTEN_BY)
+    with faults_in(file, WRITTEN_BY):
+        return list(findings_of(read_part(_Subnets, document).subnets))

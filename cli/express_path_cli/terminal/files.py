@@ -18,6 +18,8 @@ from typing import Any
 
 import orjson
 
+from express_path.adapters.memory import gc_paused
+from express_path.errors import RecordError
 from express_path.fields import Description
 from express_path_cli.terminal.console import without_controls
 from express_path_cli.terminal.errors import OptionError
@@ -58,6 +60,7 @@ class WrittenBy:
         return f"make one with: {self.command} {file.name}"
 
 
+@gc_paused()
 def read_json(file: Path, written_by: WrittenBy) -> Description:
     """Return the JSON object in a file.
 
@@ -82,6 +85,15 @@ def read_json(file: Path, written_by: WrittenBy) -> Description:
             f"use the version of express-path that wrote it, or make it again with: {written_by.command} {shlex.quote(file.name)}",
         )
     return document
+
+
+@contextmanager
+def faults_in(file: Path, written_by: WrittenBy) -> Iterator[None]:
+    """Raise each RecordError as OptionError, which names the file as well as the field."""
+    try:
+        yield
+    except RecordError as error:
+        raise OptionError(f"{file}: {error}", written_by.hint(file)) from error
 
 
 def json_document(schema_version: int, fields: Mapping[str, Any]) -> str:

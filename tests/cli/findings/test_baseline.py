@@ -199,7 +199,7 @@ def test_a_baseline_that_lacks_findings_is_refused_before_any_read(tmp_path: Pat
 @pytest.mark.parametrize(
     ("field", "value", "fault"),
     [
-        ("totals", None, "field NON_COMPLIANT is None"),
+        ("totals", None, "field totals is None"),
         ("totals", {"compliances": {"NON_COMPLIANT": -1}}, "is -1"),
         ("totals", {"compliances": {"NON_COMPLIANT": "1"}}, "is '1'"),
         ("accounts", "123456789012", "field accounts"),

@@ -1,7 +1,9 @@
 """A whole scan is read from its JSON document: every format made from it is the one made from the scan itself."""
 
 import json
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -19,8 +21,9 @@ from express_path_cli.findings.result import Result
 from express_path_cli.findings.saved import read_saved
 from express_path_cli.findings.selection import Selection
 from express_path_cli.sources.source import Source
-from express_path_cli.terminal.errors import OptionError
-from tests.cli.findings.results import ACCOUNT, REGION, compared, rendered
+from express_path_cli.terminal.errors import OptionError, one_line
+from tests.cli.findings.formats.test_json import SCHEMA
+from tests.cli.findings.results import ACCOUNT, DENIED, REGION, compared, rendered
 from tests.cli.report.results import owned_organization, result_of, views_of
 
 PARAMETERS = parse_parameters({"publicSubnets": "NON_COMPLIANT", "vpcIds": "vpc-2,vpc-1", "excludeTag": "NONE"})
@@ -88,12 +91,12 @@ def test_the_options_are_those_of_the_scan(source: Source, tmp_path: Path) -> No
     assert (again.made_at, again.parameters, again.coverage) == (result.made_at, PARAMETERS, result.coverage)
 
 
-def changed(document: Any, path: str, value: object) -> None:
+def changed(document: Any, path: str | tuple[str, ...], value: object) -> None:
     """Change a value inside a document, by its path."""
-    *parents, last = [int(word) if word.isdecimal() else word for word in path.split(".")]
-    for word in parents:
-        document = document[word]
-    document[last] = value
+    words = path.split(".") if isinstance(path, str) else path
+    for word in words[:-1]:
+        document = document[int(word) if isinstance(document, list) else word]
+    document[int(words[-1]) if isinstance(document, list) else words[-1]] = value
 
 
 @pytest.mark.parametrize(
@@ -112,7 +115,7 @@ def changed(document: Any, path: str, value: object) -> None:
         ("changes", {}, "field changes"),
         ("changes.0.url", "https://example.com", "field url"),
         ("changes.0.endpoint.vpcId", "$(reboot)", "field vpcId"),
-        ("changes.0.endpoint.id", "vpce-1; reboot", "field vpcEndpointId"),
+        ("changes.0.endpoint.id", "vpce-1; reboot", r"changes\[0\]: endpoint: field id"),
         ("changes.0.endpoint.ipAddressType", "ipv5", "field ipAddressType"),
         ("changes.0.endpoint", "vpce-1", "field endpoint"),
         ("subnets.0.change", 99, "field change"),
@@ -138,6 +141,45 @@ def test_a_damaged_or_forged_file_is_refused(path: str, value: object, fault: st
     with pytest.raises(OptionError, match=fault) as raised:
         read_saved(file)
     assert str(raised.value).startswith(str(file))
+
+
+WRONG = (None, True, -1, 1.5, "", "\x1b[2J\ud800", [[]], {"a\ud800": 1})
+"""Values of each type, and texts that no output may contain."""
+UNUSED = re.compile(r"settings|notRead\.0\.error|changes\.0\.(patches|routeTableIds|subnets)|totals\.(reasons|ignored|.*_?APPLICABLE|.*\.COMPLIANT)|.*\.now")
+"""The fields that are made again or that only people read."""
+
+
+def places(value: object, *path: str) -> Iterator[tuple[str, ...]]:
+    """Yield the path of each value inside a document, at every level, and of each list the first item."""
+    items = value.items() if isinstance(value, dict) else enumerate(value[:1]) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield (*path, str(key))
+        yield from places(inner, *path, str(key))
+
+
+@pytest.mark.parametrize("name", ["compared", "existing endpoint"])
+def test_a_value_of_another_type_is_refused(name: str, tmp_path: Path) -> None:
+    """At each level of the document, it is an error in one line that names the file."""
+    result = replace(result_named(name), notes=["a note"], failures=[DENIED], account_names={ACCOUNT: "prod"})
+    file = saved(result, ScanOptions(SOURCES[-1]), tmp_path)
+    check_wrong_values(json.loads(file.read_text(encoding="utf-8")), file)
+
+
+def check_wrong_values(document: Any, file: Path) -> None:
+    """Check that what the schema does not allow is refused, and that no value of another type leads to a trace."""
+    for path in list(places(document)):
+        for value in WRONG:
+            wrong = deepcopy(document)
+            changed(wrong, path, value)
+            file.write_text(json.dumps(wrong), encoding="utf-8")
+            try:
+                read_saved(file)
+            except OptionError as error:
+                assert str(error).startswith(f"{file}"), (path, value)
+                assert len(one_line(error)) < 1000, (path, value)
+            else:
+                is_read = not UNUSED.match(".".join(path)) and path[-1] not in ("names", "source")  # other keys are ignored
+                assert not is_read or SCHEMA.is_valid(wrong), (path, value)
 
 
 @pytest.mark.parametrize(

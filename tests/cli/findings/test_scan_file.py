@@ -40,10 +40,10 @@ def test_the_findings_of_a_scan_are_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("subnets", "fault"),
     [
-        ({}, "subnets must be a list of objects"),
-        ([1], "subnets must be a list of objects"),
-        ([{}], "field subnetId"),
-        ([ROW | {"subnetId": "\x1b[2J"}], "field subnetId"),
+        ({}, "the scan: field subnets is {}: must be a list of objects"),
+        ([ROW, 1], "the scan: field subnets[1] is 1: must be an object"),
+        ([{}], "subnets[0]: field subnetId is None: must be an id such as subnet-"),
+        ([ROW | {"subnetId": "\x1b[2J"}], "subnets[0]: field subnetId"),
         ([ROW | {"accountId": 123456789012}], "subnet-a: field accountId"),
         ([ROW | {"reason": None}], "subnet-a: field reason"),
         ([ROW | {"vpcId": 1}], "subnet-a: field vpcId"),

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from express_path_cli.findings.formats import Format
-from tests.cli.findings.test_saved import changed
+from tests.cli.findings.test_saved import changed, check_wrong_values
 from tests.cli.scan.test_from import without_times
 from tests.cli.scan.test_plan import ENDPOINT, MAIN, PRIVATE, UNRESOLVED, VPC, moved_subnet, replaced_table
 from tests.cli.scan.test_template import TEMPLATE
@@ -102,6 +102,14 @@ def test_a_damaged_or_forged_file_is_refused(path: str, value: object, fault: st
     assert (result.exit_code, bool(result.stdout)) == ((1, True) if not fault else (2, False))
     assert fault in result.stderr
     assert '"command":"aws' not in result.stdout
+
+
+@pytest.mark.parametrize("name", ["new network", "mixed --example"])
+def test_a_value_of_another_type_is_refused(name: str, tmp_path: Path) -> None:
+    """At each level of the document, as of the scan of a network."""
+    saved = tmp_path / "scan.json"
+    invoke(["scan", *given(name, tmp_path), "--output", str(saved)])
+    check_wrong_values(json.loads(saved.read_text(encoding="utf-8")), saved)
 
 
 def test_a_plan_is_not_split(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ _PREFIXES = {
     "groupId": "sg",
     "networkAclId": "acl",
 }
-_FORMS = {
+FORMS = {
     **{
         field: (re.compile(rf"{prefix}{_REST}"), f"an id such as {prefix}-0a1b2c3d4e5f60718")
         for field, prefix in _PREFIXES.items()
@@ -52,7 +52,7 @@ _FORMS = {
 https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/resource-ids.html
 """
 
-_FORMS.update({field[0].upper() + field[1:]: form for field, form in _FORMS.items()})
+FORMS.update({field[0].upper() + field[1:]: form for field, form in FORMS.items()})
 
 
 def wrong_form(found: str, field: str) -> str:
@@ -60,6 +60,6 @@ def wrong_form(found: str, field: str) -> str:
 
     A field that holds no ids may contain any string without control characters.
     """
-    form, allowed = _FORMS.get(field, (None, "a string without control characters"))
+    form, allowed = FORMS.get(field, (None, "a string without control characters"))
     has_form = form.fullmatch(found) if form else found.isprintable() or not _CONTROL.search(found)
     return "" if has_form else allowed
