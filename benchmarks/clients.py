@@ -37,6 +37,7 @@ from express_path_instrument.bench.bucket import parse_bucket
 from express_path_instrument.bench.http_engine import HttpEngine
 from express_path_instrument.bench.load import Load, Server, Tally, Target
 from express_path_instrument.bench.processor import cpus
+from express_path_instrument.bench.results import latency_of
 from express_path_instrument.bench.store import Store, open_store
 from express_path_instrument.lab.needs import find_server
 
@@ -276,7 +277,7 @@ def _processes(server: Server) -> None:
     """Print what two processes get of what one gets, with the same three connections to a calm server."""
     load = Load(server, [Target("GET", "/calm")], len(OBJECT), 3, seconds=SECONDS)
     one, two = (HttpEngine(number).run(load) for number in (1, 2))
-    tails = [tally.latency().p99 or nan for tally in (one, two)]
+    tails = [latency_of(tally.histogram()).p99 or nan for tally in (one, two)]
     print(
         f"two processes: {two.requests / one.requests:.3f} of the rate of one, {tails[1] / tails[0]:.2f} of its p99\n"
     )
@@ -310,7 +311,7 @@ def _seen_by_wrk(found: dict[str, float]) -> Seen:
 
 
 def _seen_by_bench(tally: Tally) -> Seen:
-    latency = tally.latency()
+    latency = latency_of(tally.histogram())
     values = (latency.p50, latency.p99, latency.p999, latency.max)
     return Seen(tally.requests, tally.unfinished, *(value or 0 for value in values))
 

@@ -83,7 +83,19 @@ ALLOWED = {
         "express_path_cli",
     ),
     "express_path_instrument": (
-        *(*CORE, *AWS, "hdrh", "matplotlib", "mypy_boto3", "pycurl", "rich", "s3transfer", "typer", "urllib3"),
+        *(
+            *CORE,
+            *AWS,
+            "hdrh",
+            "matplotlib",
+            "msgspec",
+            "mypy_boto3",
+            "pycurl",
+            "rich",
+            "s3transfer",
+            "typer",
+            "urllib3",
+        ),
         *("express_path.adapters", "express_path_cli", "express_path_instrument"),
     ),
 }

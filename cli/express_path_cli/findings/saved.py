@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
 from express_path.adapters.memory import gc_paused
@@ -157,7 +158,7 @@ class _Scan(EarlierScan, kw_only=True):
     not_selected: tuple[_NotSelected, ...]
     changes: tuple[_Change, ...]
     subnets: tuple[_Row, ...]
-    account_names: dict[str, str] = {}
+    account_names: dict[str, str] = msgspec.field(default_factory=dict)
     fixed: tuple[PastRow, ...] | UnsetType = UNSET
     unknown: tuple[PastRow, ...] = ()
     replaced: tuple[PastRow, ...] = ()

@@ -2,17 +2,16 @@
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from hdrh.histogram import HdrHistogram
+from msgspec.structs import replace
 
 from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench import options as shared
-from express_path_instrument.bench.load import latency_of
-from express_path_instrument.bench.results import BenchResult, Step
+from express_path_instrument.bench.results import BenchResult, Step, latency_of
 from express_path_instrument.bench.results_reader import read_bench
 from express_path_instrument.bench.steps import rows_of
 

@@ -13,7 +13,6 @@ from typing import Any
 from hdrh.histogram import HdrHistogram
 
 from express_path_instrument.bench.processor import ProcessorUse
-from express_path_instrument.bench.results import Latency
 
 _LONGEST = 3_600_000_000
 """The longest latency that a histogram records, in µs: one hour."""
@@ -244,18 +243,6 @@ class Tally:
         both.add(self.latencies)
         both.add(self.waits)
         return both
-
-    def latency(self) -> Latency:
-        """Return the percentiles of the latency."""
-        return latency_of(self.histogram())
-
-
-def latency_of(histogram: HdrHistogram) -> Latency:
-    """Return the percentiles in ms; each is None if nothing was sent."""
-    if not histogram.get_total_count():
-        return Latency()
-    p50, p90, p99, p999, most = (histogram.get_value_at_percentile(wanted) / 1e3 for wanted in (50, 90, 99, 99.9, 100))
-    return Latency(p50, p90, p99, p999, most)
 
 
 def p99_ms(histogram: HdrHistogram) -> float | None:

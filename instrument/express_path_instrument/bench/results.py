@@ -1,21 +1,32 @@
 """The results of a measurement, and their JSON document.
 
-`results_reader.py` reads the document. Only the standard library is imported, because worker processes start with it.
+`results_reader.py` reads the document.
 """
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import UTC, datetime
 from enum import StrEnum
 from statistics import quantiles
 from typing import Any
 
+from hdrh.histogram import HdrHistogram
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from express_path_cli.terminal.documents import Amount, Count, Time
+
 SCHEMA_VERSION = 1
 """The version of the document's schema. A new key does not change it."""
-TIME = "%Y-%m-%dT%H:%M:%SZ"
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
 """How the document spells a time, which is in UTC."""
+
+
+def key_of(field: str) -> str:
+    """Return the key of a field in the document."""
+    first, *others = {"latency": "latency_ms", "statuses": "status_over_time"}.get(field, field).split("_")
+    return "".join([first, *map(str.capitalize, others)])
 
 
 class Kind(StrEnum):
@@ -26,8 +37,7 @@ class Kind(StrEnum):
     OPEN = "open"
 
 
-@dataclass(frozen=True, slots=True)
-class MeasuredPath:
+class MeasuredPath(Struct, frozen=True, rename=key_of):
     """The path of the client's subnet: the verdict's compliance and reason, and its hops as text, in order."""
 
     verdict: str
@@ -35,22 +45,20 @@ class MeasuredPath:
     hops: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Client:
+class Client(Struct, frozen=True, rename=key_of):
     """The machine that sent the requests. instance_type is empty outside EC2. cpus: how many the command can use.
 
     machines: how many of them sent requests at the same time.
     """
 
     instance_type: str
-    cpus: int
+    cpus: Count
     engine: str
     engine_version: str
-    machines: int = 1
+    machines: Count = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True, rename=key_of):
     """Where the requests went. endpoint is the URL. zone_id is empty for a bucket that is in no single zone."""
 
     bucket: str
@@ -58,22 +66,28 @@ class Target:
     zone_id: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Latency:
+class Latency(Struct, frozen=True, rename=key_of):
     """Percentiles of the latency, and the maximum, in ms. None: not known.
 
     Requests without an answer count with the time that they waited. Failed requests do not count.
     """
 
-    p50: float | None = None
-    p90: float | None = None
-    p99: float | None = None
-    p999: float | None = None
-    max: float | None = None
+    p50: Amount | None = None
+    p90: Amount | None = None
+    p99: Amount | None = None
+    p999: Amount | None = None
+    max: Amount | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
+def latency_of(histogram: HdrHistogram) -> Latency:
+    """Return the percentiles of latencies in µs; each is None if nothing was sent."""
+    if not histogram.get_total_count():
+        return Latency()
+    p50, p90, p99, p999, most = (histogram.get_value_at_percentile(wanted) / 1e3 for wanted in (50, 90, 99, 99.9, 100))
+    return Latency(p50, p90, p99, p999, most)
+
+
+class Step(Struct, frozen=True, rename=key_of):
     """One step of a measurement, in one of its repeats.
 
     connections: how many requests were in flight (get, put). rate_per_second: how many were to be started in each
@@ -89,28 +103,28 @@ class Step:
     latencies in µs, encoded by HdrHistogram.
     """
 
-    repeat: int
-    seconds: float
-    requests: int
-    bytes: int
-    gbps: float
-    requests_per_second: float
-    latency: Latency = field(default_factory=Latency)
+    repeat: Count
+    seconds: Amount
+    requests: Count
+    bytes: Count
+    gbps: Amount
+    requests_per_second: Amount
+    latency: Latency = Latency()
     latency_histogram: str = ""
-    started_at: datetime | None = None
-    connections: int | None = None
-    rate_per_second: float | None = None
-    cpu_percent: float | None = None
-    other_cpu_percent: float | None = None
-    peak_cpu_percent: float | None = None
-    errors: Mapping[str, int] = field(default_factory=dict)
-    statuses: tuple[Mapping[str, int], ...] = ()
-    unfinished: int = 0
-    oldest_unfinished_ms: float | None = None
-    unsent: int = 0
+    started_at: Time | None = None
+    connections: Count | None = None
+    rate_per_second: Amount | None = None
+    cpu_percent: Amount | None = None
+    other_cpu_percent: Amount | None = None
+    peak_cpu_percent: Amount | None = None
+    errors: dict[str, Count] = {}
+    statuses: tuple[dict[str, Count], ...] = ()
+    unfinished: Count = 0
+    oldest_unfinished_ms: Amount | None = None
+    unsent: Count = 0
     hangs: bool = False
-    lag_p99_ms: float | None = None
-    server_p99_ms: float | None = None
+    lag_p99_ms: Amount | None = None
+    server_p99_ms: Amount | None = None
 
     @property
     def failed(self) -> int:
@@ -126,20 +140,19 @@ class Step:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class BenchResult:
+class BenchResult(Struct, frozen=True, rename=key_of):
     """One measurement. path is None if it could not be determined. invalid_reason is empty if it is valid.
 
     object_bytes: the size of each object. repeats: how often the steps were measured.
     """
 
     kind: Kind
-    made_at: datetime
+    made_at: Time
     path: MeasuredPath | None
     client: Client
     target: Target
-    object_bytes: int
-    repeats: int
+    object_bytes: Count
+    repeats: Count
     steps: tuple[Step, ...]
     invalid_reason: str = ""
 
@@ -147,12 +160,6 @@ class BenchResult:
     def valid(self) -> bool:
         """Return whether the measurement can be compared with others."""
         return not self.invalid_reason
-
-
-def key_of(field: str) -> str:
-    """Return the key of a field in the document."""
-    first, *others = {"latency": "latency_ms", "statuses": "status_over_time"}.get(field, field).split("_")
-    return "".join([first, *map(str.capitalize, others)])
 
 
 def as_bench_json(result: BenchResult) -> str:
@@ -163,13 +170,12 @@ def as_bench_json(result: BenchResult) -> str:
 
 def _document(value: Any) -> Any:  # noqa: ANN401  # JSON
     """Return a value as JSON types."""
-    if is_dataclass(value):
-        known = {field.name: getattr(value, field.name) for field in fields(value)}
-        return {key_of(name): _document(found) for name, found in known.items() if found is not None}
+    if isinstance(value, Struct):
+        return {key_of(name): _document(found) for name, found in asdict(value).items() if found is not None}
     if isinstance(value, tuple):
         return [_document(row) for row in value]
     if isinstance(value, datetime):
-        return value.strftime(TIME)
+        return value.astimezone(UTC).strftime(_TIME)
     return round(value, 6) if isinstance(value, float) else value
 
 

@@ -9,7 +9,7 @@ from itertools import product
 
 from express_path_cli.terminal.texts import count_text
 from express_path_instrument.bench.load import Load, Tally, p99_ms
-from express_path_instrument.bench.results import BenchResult, Kind, Step
+from express_path_instrument.bench.results import BenchResult, Kind, Step, latency_of
 from express_path_instrument.bench.session import FOLDER, Session
 
 
@@ -72,7 +72,7 @@ def step_of(load: Load, tally: Tally, repeat: int) -> Step:
         bytes=tally.transferred,
         gbps=tally.transferred * 8 / 1e9 * per_second,
         requests_per_second=tally.requests * per_second,
-        latency=tally.latency(),
+        latency=latency_of(tally.histogram()),
         latency_histogram=tally.histogram().encode().decode("ascii"),
         started_at=datetime.now(UTC) - timedelta(seconds=time.monotonic() - tally.started),
         connections=None if load.rate else load.connections,

@@ -5,9 +5,10 @@ Gbit/s; what was not published is empty or 0.
 """
 
 import csv
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from express_path_instrument.bench.results import BenchResult, Client, Kind, Latency, MeasuredPath, Step, Target
 

@@ -1,9 +1,9 @@
 """What limits a sweep: simulated, published, and recorded measurements, also with noise and without a step."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.classifier import KINDS, RUNS, confusion, pairs
 from express_path_cli.nat.saturation import Growth, SaturationEvidence, ThroughputLimit, classify

@@ -14,6 +14,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.http_engine import HttpEngine
 from express_path_instrument.bench.load import Load, Server
+from express_path_instrument.bench.results import latency_of
 from instrument.tests.bench.raw_server import reads, serving
 
 ENGINE = HttpEngine(2)
@@ -26,7 +27,7 @@ def test_a_count_of_reads() -> None:
     assert tally.failure == ""
     assert (tally.requests, tally.transferred) == (20, 2000)
     assert Counter(raw.lines()) == Counter(f"GET /{position}" for position in range(20))
-    latency = tally.latency()
+    latency = latency_of(tally.histogram())
     assert 0 < (latency.p50 or 0) <= (latency.p99 or 0) <= (latency.max or 0)
     assert tally.ended > tally.started
     assert 0 < (tally.use.client_percent or 0) <= 100

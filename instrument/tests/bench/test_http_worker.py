@@ -12,6 +12,7 @@ import pytest
 from express_path_instrument.bench import http_worker
 from express_path_instrument.bench.http_worker import Sender, main
 from express_path_instrument.bench.load import Load, Server, Tally, Target
+from express_path_instrument.bench.results import latency_of
 from express_path_instrument.bench.steps import step_of
 from instrument.tests.bench.raw_server import CLOSE, OBJECT, chunked, reads, response, serving
 
@@ -47,7 +48,7 @@ def test_a_read_that_began_in_the_warm_up_counts() -> None:
         tally = measured(Load(raw.server, reads(1), 100, connections=1, warm_up=0.1, seconds=1, timeout=1))
     assert len(raw.requests) == 2
     assert tally.requests == 1
-    assert (tally.latency().max or 0) >= 200
+    assert (latency_of(tally.histogram()).max or 0) >= 200
 
 
 def test_errors_are_counted_by_status_and_second() -> None:
@@ -160,9 +161,11 @@ def test_a_stall_shows_at_a_constant_rate_and_not_in_a_closed_loop() -> None:
     come in this second are missing. At a constant rate, every request of this second is late.
     """
     with serving(Stalling()) as raw:
-        constant = measured(Load(raw.server, reads(1), 100, connections=8, seconds=2.0, rate=200)).latency()
+        constant = latency_of(
+            measured(Load(raw.server, reads(1), 100, connections=8, seconds=2.0, rate=200)).histogram()
+        )
     with serving(Stalling()) as raw:
-        closed = measured(Load(raw.server, reads(1), 100, connections=1, count=3000)).latency()
+        closed = latency_of(measured(Load(raw.server, reads(1), 100, connections=1, count=3000)).histogram())
     assert (closed.max or 0) >= 1000
     assert (closed.p999 or 1000) < 500
     assert (constant.p999 or 0) >= 900
@@ -179,7 +182,7 @@ def test_a_constant_rate_ends_also_if_the_server_does_not(monkeypatch: pytest.Mo
     assert time.monotonic() - before < 30
     assert (tally.requests, tally.unfinished, tally.hanging, tally.unsent, tally.errors) == (3, 2, 2, 25, {})
     assert tally.oldest >= 0.4
-    assert (tally.latency().p50 or 0) >= 200
+    assert (latency_of(tally.histogram()).p50 or 0) >= 200
 
 
 @pytest.mark.parametrize("parts", [1, 3, 8])
@@ -210,7 +213,7 @@ def test_a_late_answer_is_no_hang() -> None:
     with serving(slowly) as raw:
         tally = measured(Load(raw.server, reads(1), 100, connections=1, seconds=0.3))
     assert (tally.requests, tally.unfinished, tally.hanging) == (20, 0, 0)
-    assert (tally.latency().max or 0) >= 700
+    assert (latency_of(tally.histogram()).max or 0) >= 700
     with serving(lambda _: b"") as raw:
         tally = measured(Load(raw.server, reads(1), 100, connections=1, seconds=0.1, timeout=1))
     assert (tally.requests, tally.unfinished, tally.hanging) == (0, 1, 1)

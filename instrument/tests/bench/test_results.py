@@ -1,7 +1,6 @@
 """A measurement is written to a file, and read again without loss. A damaged file is refused."""
 
 import json
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import reduce
 from operator import getitem
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.add_command import add
@@ -95,7 +95,7 @@ ABSENT = object()
         (("steps",), [], "steps"),
         (("steps", 0, "seconds"), -1, "step 1: field seconds"),
         (("steps", 0, "gbps"), float("inf"), "step 1: field gbps"),
-        (("steps", 1, "latencyMs", "p99"), "12", "step 2: field p99"),
+        (("steps", 1, "latencyMs", "p99"), "12", "step 2: latencyMs: field p99"),
         (("steps", 1, "requests"), ABSENT, "step 2: field requests"),
         (("schemaVersion",), 2, "schemaVersion 2"),
         (("kind",), "head", "kind"),
@@ -118,6 +118,27 @@ def test_a_damaged_document_is_refused(path: tuple[Any, ...], value: object, nam
     with pytest.raises(OptionError, match=named) as found:
         read_bench(file)
     assert str(file) in str(found.value)
+
+
+@pytest.mark.parametrize("wrong", [None, True, -1, 1.5, "", "x\ud800", [[]], {"a\ud800": 1}])
+def test_no_value_of_another_type_leads_to_a_trace(wrong: object, tmp_path: Path) -> None:
+    """At each level of the document, it is read or an error of one line."""
+    file = tmp_path / "run.json"
+    document = json.loads(as_bench_json(RESULT))
+    outer = [document, *(found for found in document.values() if isinstance(found, dict)), *document["steps"]]
+    outer += [inner for step in document["steps"] for inner in step.values() if isinstance(inner, dict)]
+    errors = []
+    for place in outer:
+        for key, kept in place.items():
+            place[key] = wrong
+            file.write_text(json.dumps(document), encoding="utf-8")
+            try:
+                read_bench(file)
+            except OptionError as error:
+                errors.append(str(error))
+            place[key] = kept
+    assert len(errors) > sum(map(len, outer)) / 4
+    assert all(error.startswith(str(file)) for error in errors)
 
 
 def test_a_document_that_does_not_say_it_is_valid_is_not(tmp_path: Path) -> None:

@@ -1,8 +1,7 @@
 """What the lab must show is checked against published measurements, and fails for those that do not show it."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from express_path_instrument.bench.compare import Comparison, compare
 from express_path_instrument.bench.results import BenchResult

@@ -80,7 +80,10 @@ def test_a_document_is_read() -> None:
         ({"items": [{**ITEM, "tags": {"a": "b", "c": True}}]}, "one: tags: field c is True: must be a string"),
         ({"items": [{**ITEM, "tags": {"a" * 500: 1}}]}, f"one: tags: field {'a' * 60} is 1"),
         ({"items": [{**ITEM, "\ud800": 1}]}, "must be an object without lone surrogates in its keys"),
-        ({"items": [], "part": {**PART, "color": "\ud800"}}, "part: field color is '\\ud800': must be one of red, blue"),
+        (
+            {"items": [], "part": {**PART, "color": "\ud800"}},
+            "part: field color is '\\ud800': must be one of red, blue",
+        ),
     ],
 )
 def test_a_fault_names_its_place(document: dict[str, Any], fault: str) -> None:
