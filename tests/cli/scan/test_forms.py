@@ -172,26 +172,21 @@ def write_answer(folder: Path, answer: Any) -> None:
     (folder / "answer").write_text(line * len(resolving.ORDERS), encoding="utf-8")
 
 
-def check_with_terraform(folder: Path, monkeypatch: pytest.MonkeyPatch, forms: Callable[[int], Sequence[Any]]) -> None:
-    """Check scans of a plan, and of what Terraform answers, with other values in each kind of place. forms: by its number."""
+@pytest.mark.long
+def test_a_value_of_another_form_is_no_crash_with_terraform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each kind of place in a plan and in Terraform's answer gets some of the forms."""
     monkeypatch.setattr(resolving, "POLL", 0.001)
-    file, answer, options = planned_twice(folder)
+    file, answer, options = planned_twice(tmp_path)
     plan = json.loads(file.read_text(encoding="utf-8"))
     assert "Terraform planned once more" in invoke(["scan", "--plan", str(file), *options]).stderr
     for number, place in enumerate(of_each_kind(answer, set())):
-        for form in forms(number):
-            write_answer(folder, replaced(answer, place, form))
+        for form in FORMS[number % 4 :: 4]:
+            write_answer(tmp_path, replaced(answer, place, form))
             check(file, (place, form), *options)
-    write_answer(folder, answer)
+    write_answer(tmp_path, answer)
     for number, place in enumerate(of_each_kind(plan, set())):
-        for form in forms(number):
-            check_with(folder, plan, place, form, *options)
-
-
-@pytest.mark.long
-def test_a_value_of_any_form_is_no_crash_with_terraform(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each kind of place in a plan and in Terraform's answer gets every form."""
-    check_with_terraform(tmp_path, monkeypatch, lambda _: FORMS)
+        for form in FORMS[number % 4 :: 4]:
+            check_with(tmp_path, plan, place, form, *options)
 
 
 # --- our own bugs ----------------------------------------------------------------------------------------------------
