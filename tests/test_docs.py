@@ -15,6 +15,7 @@ from express_path.domain.verdict.parameters import PARAMETERS
 ROOT = Path(__file__).parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 FOLDERS = (
+    "acceptance",
     "benchmarks",
     "cli",
     "demo",

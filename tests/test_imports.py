@@ -5,112 +5,11 @@ import sys
 from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
-PACKAGES = {
-    "functions": ROOT / "functions" / "express_path",
-    "cli": ROOT / "cli" / "express_path_cli",
-    "instrument": ROOT / "instrument" / "express_path_instrument",
-    "integrations": ROOT / "integrations" / "express_path_integrations",
-}
-CORE = ("express_path.domain", "express_path.errors", "express_path.fields")
-AWS = ("boto3", "botocore")
-# The packages of the domain; each may import itself and those before it.
-LAYERS = tuple(
-    f"express_path.domain.{name}" for name in ("network", "path", "verdict", "policies", "heal", "remedy", "findings")
-)
-# What the integrations may import of the rule's code.
-SHARED = (
-    *CORE,
-    "express_path.events",
-    "express_path.adapters.aws",
-    "express_path.adapters.config_rule.stored_results",
-    "express_path.adapters.event_bus",
-)
-# What each part may import besides the standard library. Types of AWS's clients (mypy_boto3_*, which only type
-# checkers read) are allowed where the clients are.
-ALLOWED = {
-    "express_path": (),
-    "express_path.errors": (),
-    "express_path.fields": ("express_path.errors", "express_path.domain.network"),
-    "express_path.domain": (),
-    "express_path.domain.network": ("express_path.errors", *LAYERS[:1]),
-    "express_path.domain.path": ("express_path.errors", *LAYERS[:2]),
-    "express_path.domain.verdict": ("express_path.errors", *LAYERS[:3]),
-    "express_path.domain.policies": ("express_path.errors", *LAYERS[3:4]),
-    "express_path.domain.heal": ("express_path.errors", *LAYERS[:5]),
-    "express_path.domain.remedy": ("express_path.errors", *LAYERS[:6]),
-    "express_path.domain.findings": ("express_path.errors", *LAYERS),
-    "express_path.events": (*CORE, "express_path.events"),
-    "express_path.adapters": (*CORE, *AWS, "mypy_boto3", "express_path.adapters", "express_path.events"),
-    "express_path.adapters.config_rule": (
-        "express_path.errors",
-        "express_path.adapters.aws",
-        "express_path.adapters.memory",
-        "express_path.adapters.config_rule",
-        "express_path.fields",
-        "mypy_boto3",
-    ),
-    "express_path.evaluation": (*CORE, "express_path.adapters"),
-    "express_path.publishing": (*CORE, "express_path.adapters", "express_path.evaluation", "express_path.events"),
-    "express_path.healing": (*CORE, "express_path.adapters"),
-    "express_path.handlers": (
-        *CORE,
-        "aws_lambda_powertools",
-        "express_path.adapters",
-        "express_path.evaluation",
-        "express_path.events",
-        "express_path.publishing",
-        "express_path.healing",
-        "express_path.handlers.gauges",
-    ),
-    "express_path_integrations": (*SHARED, "express_path_integrations"),
-    "express_path_integrations.adapters": (*SHARED, "mypy_boto3", "express_path_integrations"),
-    "express_path_integrations.handlers": (*SHARED, "aws_lambda_powertools", "express_path_integrations"),
-    "express_path_cli": (
-        *CORE,
-        *AWS,
-        "mypy_boto3",
-        "cfnlint",
-        "matplotlib",
-        "msgspec",
-        "orjson",
-        "plotille",
-        "rich",
-        "typer",
-        "yaml",
-        "express_path.adapters",
-        "express_path.evaluation",  # org shadow judges as a sweep does
-        "express_path_cli",
-    ),
-    "express_path_instrument": (
-        *(
-            *CORE,
-            *AWS,
-            "hdrh",
-            "matplotlib",
-            "msgspec",
-            "mypy_boto3",
-            "pycurl",
-            "rich",
-            "s3transfer",
-            "typer",
-            "urllib3",
-        ),
-        *("express_path.adapters", "express_path_cli", "express_path_instrument"),
-    ),
-}
-# The rooms of the command by rank: a room imports itself and those of lower ranks.
-RANKS = (
-    {"terminal"},
-    {"aws"},
-    {"sources"},
-    {"findings", "automation", "installation", "nat"},
-    {"scan", "explain", "heal", "undo", "stop", "doctor", "traffic", "org", "collect", "comment", "schema", "policies"},
-    {"main"},
-)
-INSTRUMENT_USES = {"terminal", "aws", "nat"}
+from tests.support.layout import INSTRUMENT_USES, PACKAGES, PARTS, RANKS, ROOT, lies_in
+
+PRODUCT = [package for package in PACKAGES if package.name.startswith("express_path")]
 ENVIRONMENT = ("environ", "environb", "getenv", "getenvb")
-MODULES = sorted(path for package in PACKAGES.values() for path in package.rglob("*.py"))
+MODULES = sorted(path for package in PRODUCT for path in (ROOT / package.folder).rglob("*.py"))
 
 
 def module_name(path: Path) -> str:
@@ -120,13 +19,8 @@ def module_name(path: Path) -> str:
 
 
 def part(module: str) -> str:
-    """Return the part of the code that a module belongs to: the longest name in ALLOWED that covers it."""
-    return max((name for name in ALLOWED if lies_in(module, name)), key=len)
-
-
-def lies_in(module: str, name: str) -> bool:
-    """Return whether a module is `name` or below it; mypy_boto3 covers all packages such as mypy_boto3_ec2."""
-    return module == name or module.startswith((f"{name}.", "mypy_boto3_") if name == "mypy_boto3" else f"{name}.")
+    """Return the part of the code that a module belongs to: the longest name in PARTS that covers it."""
+    return max((name for name in PARTS if lies_in(module, name)), key=len)
 
 
 @cache
@@ -150,7 +44,7 @@ def imported(source: str) -> set[str]:
 
 def forbidden(module: str, source: str) -> set[str]:
     """Return the names that a module imports but must not."""
-    allowed = ALLOWED[part(module)]
+    allowed = PARTS[part(module)].imports
     return {
         name
         for name in imported(source)
@@ -167,6 +61,23 @@ def test_modules_import_only_what_their_part_can() -> None:
     assert {module: names for module, names in found.items() if names} == {}
 
 
+def test_packages_import_only_what_they_can() -> None:
+    """The sandbox and what deploys to an organization import nothing of the product. Every package is listed."""
+    names = {package.name for package in PACKAGES}
+    found = {
+        (package.name, name)
+        for package in PACKAGES
+        for path in (ROOT / package.folder).rglob("*.py")
+        for name in names & {name.partition(".")[0] for name in imported(path.read_text(encoding="utf-8"))}
+    }
+    allowed = {(package.name, name) for package in PACKAGES for name in (package.name, *package.imports)}
+    assert found - allowed == set()
+    inits = {*ROOT.glob("*/__init__.py"), *ROOT.glob("*/*/__init__.py")}
+    packages = {path.parent for path in inits if path.parent.name != "tests" or path.parent.parent == ROOT}
+    outer = {path for path in packages if path.parent not in packages and path.relative_to(ROOT).parts[0] != "build"}
+    assert outer <= {ROOT / package.folder for package in PACKAGES}
+
+
 def command_rooms_below(room: str) -> set[str]:
     """Return the rooms of the command that a room of it may import besides itself."""
     [rank] = [place for place, rooms in enumerate(RANKS) if room in rooms]
@@ -176,7 +87,7 @@ def command_rooms_below(room: str) -> set[str]:
 def against_the_ranks(module: str, source: str) -> set[str]:
     """Return the rooms of the command that a module of the command or of the instrument imports but must not."""
     package, room = [*module.split("."), ""][:2]
-    allowed = {room} | command_rooms_below(room) if package == "express_path_cli" else INSTRUMENT_USES
+    allowed = {room} | command_rooms_below(room) if package == "express_path_cli" else {*INSTRUMENT_USES}
     used = {name.split(".")[1] for name in imported(source) if name.startswith("express_path_cli.")}
     return used - allowed
 

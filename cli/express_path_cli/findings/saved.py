@@ -377,11 +377,15 @@ def _endpoint(endpoint: _Endpoint) -> VpcEndpoint:
     )
 
 
+def _cause(name: str | None) -> Cause | None:
+    return Cause[name] if name else None
+
+
 def _comparison(earlier: _Scan, rows: Sequence[Row]) -> Comparison:
     """Return the comparison with the baseline of the earlier scan."""
     by_key = {row.key: row for row in rows}
     past = [
-        PastFinding(row.finding, row.vpc_id, mark, by_key.get(row.finding[:3]), row.cause and Cause[row.cause])
+        PastFinding(row.finding, row.vpc_id, mark, by_key.get(row.finding[:3]), _cause(row.cause))
         for mark, found in zip(PAST, (earlier.fixed or (), earlier.unknown, earlier.replaced), strict=True)
         for row in found
     ]
