@@ -82,12 +82,20 @@ class Executions:
             self._keep(function, process.printed())
 
     def _keep(self, function: Moto, printed: list[str]) -> None:
-        """Put what a function printed into its log group."""
-        group = function.sandbox_logging["LogGroup"]
-        for create, names in (("group", {}), ("stream", {"logStreamName": "local"})):
-            with suppress(self._logs.exceptions.ResourceAlreadyExistsException):
-                getattr(self._logs, f"create_log_{create}")(logGroupName=group, **names)
-        now = int(time.time() * 1000)
-        events = [{"timestamp": now, "message": line} for line in printed if line.strip()]
-        if events:
-            self._logs.put_log_events(logGroupName=group, logStreamName="local", logEvents=events)
+        """Put what a function printed into its log group.
+
+        Lambda makes a group that does not exist if the function's role may make it. Here, it makes the one that is named
+        after the function. Without a group, what was printed is lost:
+        https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-loggroups.html
+        """
+        group, errors = function.sandbox_logging["LogGroup"], self._logs.exceptions
+        with suppress(errors.ResourceNotFoundException):
+            if group == f"/aws/lambda/{function.function_name}":
+                with suppress(errors.ResourceAlreadyExistsException):
+                    self._logs.create_log_group(logGroupName=group)
+            with suppress(errors.ResourceAlreadyExistsException):
+                self._logs.create_log_stream(logGroupName=group, logStreamName="local")
+            now = int(time.time() * 1000)
+            events = [{"timestamp": now, "message": line} for line in printed if line.strip()]
+            if events:
+                self._logs.put_log_events(logGroupName=group, logStreamName="local", logEvents=events)
