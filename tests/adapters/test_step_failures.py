@@ -79,8 +79,8 @@ def test_errors_that_the_plan_function_reports_have_a_fix_too() -> None:
     assert held.endswith("timed out: run run-2 is still changing rtb-1 | fix: start again when it has ended")
 
 
-ODD = 'a | b stays: c\n--- cli {"errorMessage": 1} run 11111111-2222-3333-4444-555555555555'
-"""A text that looks like what surrounds it: a separator, a line of its own, an error, and the ID of a run."""
+ODD = framed('a | b stays: c\n--- cli {"errorMessage": 1} run 11111111-2222-3333-4444-555555555555')
+"""A text that looks like what surrounds it: Automation's words, a separator, a line, an error, and the ID of a run."""
 
 
 def test_a_blocked_heal_is_one_failure_whatever_its_evidence_says() -> None:

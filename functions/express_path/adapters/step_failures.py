@@ -34,12 +34,12 @@ class RaisedError(ExpressPathError):
 
 def failure_of(step: str, message: str) -> Failure:
     """Return why a step failed, from its failure message. A message of another form is the evidence as it is."""
-    text = _FRAME.sub("", message).strip()
-    # The last line of a script's traceback is the exception.
-    if text.startswith(_TRACEBACK):
-        text = text.splitlines()[-1]
-    raised = _raised(text)
+    raised = _raised(message)  # before the frame is removed, because a field may have its words
     if raised is None:
+        text = _FRAME.sub("", message).strip()
+        # The last line of a script's traceback is the exception.
+        if text.startswith(_TRACEBACK):
+            text = text.splitlines()[-1]
         found = _CALL_FAILED.search(text)
         return Failure(step, found[1] if found else "", "", text)
     try:
