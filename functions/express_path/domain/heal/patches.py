@@ -14,7 +14,8 @@ LOGICAL_ID = "aws:cloudformation:logical-id"
 _ALPHANUMERIC = re.compile("[A-Za-z0-9]+")
 """A logical ID of CloudFormation
 (https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/resources-section-structure.html)."""
-_PLAIN = re.compile(r"[A-Za-z][A-Za-z0-9._-]*")
+_PLAIN = re.compile(r"(?!(?:y|n|yes|no|on|off|true|false|null)$)[A-Za-z][A-Za-z0-9._-]*", re.IGNORECASE)
+"""A word that YAML 1.1 reads as a text, which excludes booleans and null (https://yaml.org/type/bool.html)."""
 _LOGICAL_ID_OF_NEW = "S3ExpressEndpoint"
 _TOOLS = {"cloudFormation": "aws:cloudformation:|cdk", "terraform": "terraform|tofu"}
 """What the tag of an owner contains, by the name of the tool's patch."""
