@@ -153,18 +153,16 @@ class _Split:
         patches = {name: patch for name, patch in remedy.patches.items() if name != "cloudFormation"}
         if change.creator == values:
             listed = ", ".join(map(self._owner, others))
-            text = f"{remedy.text} {listed} also have route tables that need it; the CloudFormation template has these, too."
-            return replace(
-                remedy, text=text, patches={**association(change.rows, change.endpoint, owned).patches, **patches}
-            )
-        text = f"{remedy.text} The CloudFormation template of {self._owner(change.creator)} has these route tables."
+            after = f" {listed} also have route tables that need it; the CloudFormation template has these, too."
+            patches = {**association(change.rows, change.endpoint, owned).patches, **patches}
+            return replace(_with_words(remedy, after=after), patches=patches)
+        before, after = "", f" The CloudFormation template of {self._owner(change.creator)} has these route tables."
         if change.endpoint.id == NEW_ENDPOINT:
             tables = list(dict.fromkeys(str(row.route_table_id) for row in mine))
             patches = fitting(join_patches(change.endpoint, tables), owned)
-            text = (
-                f"First, {self._owner(change.creator)} creates the endpoint, because one serves the VPC. Then: {text}"
-            )
-        return replace(remedy, text=text, command=patches.get("cli", "").strip(), patches=patches)
+            before = f"First, {self._owner(change.creator)} creates the endpoint, because one serves the VPC. Then: "
+        command = patches.get("cli", "").strip()
+        return replace(_with_words(remedy, before, after), command=command, patches=patches)
 
     def _owner(self, values: Values) -> str:
         text, name = owner_text(values), self._names[values]
@@ -219,6 +217,12 @@ _WHY = (
 )
 
 
+def _with_words(remedy: Remedy, before: str = "", after: str = "") -> Remedy:
+    """Return a remedy with words before and after what it says."""
+    text, instruction = (f"{before}{part}{after}" for part in (remedy.text, remedy.instruction))
+    return replace(remedy, text=text, instruction=instruction)
+
+
 def _ticket(own: Result, owner: str, tag_keys: Sequence[str], files: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a ticket, as plain text. own: the rows of one owner. files: what is beside the ticket."""
     found = worklist([row for row in own.rows if not row.ignored])
@@ -229,7 +233,7 @@ def _ticket(own: Result, owner: str, tag_keys: Sequence[str], files: Iterable[st
     if changes:
         yield "What to change:"
         for change in changes:
-            text = change.remedy.text.replace(f" {BREAKS}", "")
+            text = change.remedy.instruction or change.remedy.text
             yield f"- {printable(f'{change.rows[0].reason}, {change.counted(change.rows[0].reason)}: {text}')}"
             yield from (f"  {printable(line)}" for line in change.code.splitlines())
         yield ""

@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from express_path.domain.findings.texts import path_text
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
+from express_path.domain.remedy.texts import NAME_THE_TABLE
 from express_path_cli.findings.baseline import Comparison, comparison_lines, comparison_text
 from express_path_cli.findings.grouping import ACCOUNT, TAG, Grouping, group_record, groups, owner_grouping
 from express_path_cli.findings.options import RenderOptions
@@ -158,7 +159,7 @@ class _Table:
         yield self._screen.paint("What to do", "bold")
         for change in _worst_of_each(changes, lambda change: change.rows[0].reason, _MAX_CHANGES):
             reason, remedy, tables = change.rows[0].reason, change.remedy, change.route_table_ids
-            where = f" of {tables[0]}" if len(tables) == 1 and tables[0] not in remedy.text else ""
+            where = f" of {tables[0]}" if len(tables) == 1 and reason not in NAME_THE_TABLE else ""
             where += f", {change.place}" if change.place else ""
             yield from self._screen.folded(f"{reason}, {change.counted(reason)}{where}: {remedy.text}")
             yield from map(printable, change.code.splitlines())

@@ -61,16 +61,15 @@ def association(verdicts: Sequence[Verdict], endpoint: VpcEndpoint, owner: str =
     text = named.fill(association_text(verdict.reason for verdict in verdicts))
     if endpoint.id == NEW_ENDPOINT and len(table_ids) > 1:
         text += " One endpoint serves all of these route tables."
-    text += f" {BREAKS}"
-    if owner:
-        text += f" {owner}: {IN_THAT_TOOL}"
+    in_tool = f" {owner}: {IN_THAT_TOOL}" if owner else ""
     note = ""
     if endpoint.id == NEW_ENDPOINT:
         tables = "the route table" if len(table_ids) == 1 else "the route tables"
         note = f"If {endpoint.vpc_id} gets an endpoint for S3 Express first, associate {tables} with that one."
     is_safe = all(re.fullmatch(r"[\w(). -]+", part) for part in (*table_ids, endpoint.id, endpoint.vpc_id))
     patches = fitting(patches, owner) if is_safe else {}
-    return Remedy(text, patches.get("cli", "").strip(), url, patches, note, endpoint, owner)
+    whole_text, command = f"{text} {BREAKS}{in_tool}", patches.get("cli", "").strip()
+    return Remedy(whole_text, command, url, patches, note, endpoint, owner, instruction=f"{text}{in_tool}")
 
 
 def _joint_names(verdicts: Sequence[Verdict], table_ids: Sequence[str]) -> Names:

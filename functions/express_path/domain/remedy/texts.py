@@ -24,6 +24,8 @@ ASSOCIATED = {
     Reason.INTERNET_GATEWAY: "leaves through an internet gateway",
 }
 """The path that an endpoint replaces, by reason: the reasons that an association with an endpoint fixes."""
+NAME_THE_TABLE = frozenset({*ASSOCIATED, Reason.PARTLY_NAT})
+"""The reasons whose remedies name the route table."""
 _CAUTIONS = {
     Reason.NAT_BEHIND_APPLIANCE: "The traffic then bypasses {appliance}, so contact the owner first.",
     Reason.NAT_BEYOND_TRANSIT_GATEWAY: "An endpoint beyond the transit gateway does not serve this VPC.",
@@ -89,6 +91,7 @@ class Remedy:
     note: what to do instead if somebody makes a similar change first; empty if that makes no difference.
     endpoint: the one to associate the route tables with, None for another change. Tables of one VPC that need the same
     endpoint can be changed together. owner: which of them infrastructure code owns, and by which tag; empty if none.
+    instruction: the text without what the change breaks, empty if it breaks nothing.
     """
 
     text: str
@@ -98,6 +101,7 @@ class Remedy:
     note: str = ""
     endpoint: VpcEndpoint | None = field(default=None, compare=False)
     owner: str = ""
+    instruction: str = field(default="", compare=False)
 
     @property
     def advice(self) -> str:
