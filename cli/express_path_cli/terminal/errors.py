@@ -31,9 +31,11 @@ def page_title(page: str) -> str:
 
 _ACCESS_DENIED_PAGE = "https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html"
 _BY_CODE = {
-    ("NoCredentialsError", "PartialCredentialsError"): "sign in (aws sso login), set AWS_PROFILE, or use --profile",
+    ("NoCredentialsError", "PartialCredentialsError"): (
+        "sign in (aws sso login{profile}), set AWS_PROFILE, or use --profile"
+    ),
     ("ExpiredToken", "ExpiredTokenException", "RequestExpired"): "these credentials have expired: sign in again",
-    ("UnauthorizedSSOTokenError", "SSOTokenLoadError", "TokenRetrievalError"): "run: aws sso login",
+    ("UnauthorizedSSOTokenError", "SSOTokenLoadError", "TokenRetrievalError"): "run: aws sso login{profile}",
     # EC2 answers AuthFailure: https://docs.aws.amazon.com/AWSEC2/latest/APIReference/errors-overview.html
     ("InvalidClientTokenId", "UnrecognizedClientException", "SignatureDoesNotMatch", "AuthFailure"): (
         "the credentials are not valid here: sign in again, and check that the Region is enabled for the account"
@@ -47,7 +49,7 @@ _BY_CODE = {
     ),
     ("AWSOrganizationsNotInUseException",): "this account is not in an organization: leave --organization out",
     ("NoSuchConfigurationAggregatorException",): (
-        "run `aws configservice describe-configuration-aggregators` to list those of this account and Region"
+        "run `aws configservice describe-configuration-aggregators{profile}` to list those of this account and Region"
     ),
     ("cloudformation:ValidationError",): "deploy the stack first, or select it with --stack and --region",
     ("AutomationExecutionNotFoundException",): "express-path heals lists the runs of past heals",
@@ -58,8 +60,11 @@ _BY_CODE = {
         "use the whole ID: a subnet ID looks like subnet-0a1b2c3d4e5f60718, and heal prints the ID of each run"
     ),
     ("AutomationDefinitionNotFoundException",): "the stack's runbook was deleted: deploy the stack again",
-    ("logs:ResourceNotFoundException",): "run `aws logs describe-log-groups` to list those of the account and Region",
+    ("logs:ResourceNotFoundException",): (
+        "run `aws logs describe-log-groups{profile}` to list those of the account and Region"
+    ),
 }
+"""What to do about an error, by its code, or by its service and code. {profile} is the option of a command of the AWS CLI."""
 _HINTS = {code: hint for codes, hint in _BY_CODE.items() for code in codes}
 _BY_OPERATION = {
     "sts:AssumeRole": "the role must exist and trust this account, and you need sts:AssumeRole on it",
@@ -70,7 +75,6 @@ _BY_OPERATION = {
 """What to do about denied operations that need more than the permission."""
 
 
-_AWS_COMMAND = re.compile(r"\baws (?!configure )[a-z]+ [a-z-]+")
 _given_profiles: list[str] = []
 
 
@@ -80,17 +84,17 @@ def note_profile(profile: str | None) -> str | None:
     return profile
 
 
-def _with_profile(hint: str) -> str:
-    """Return a hint with the profile in use in each command of the AWS CLI, except the one that lists the profiles."""
+def _profile_option() -> str:
+    """Return the option that gives a command of the AWS CLI the profile in use, empty without one."""
     profile = next(iter(_given_profiles), os.environ.get("AWS_PROFILE"))
-    return _AWS_COMMAND.sub(lambda found: f"{found[0]} --profile {shlex.quote(profile)}", hint) if profile else hint
+    return f" --profile {shlex.quote(profile)}" if profile else ""
 
 
 def hint_of(error: ApiError) -> str:
     """Return what to do about an error, by its service and code or by its code, or an empty text."""
     service = error.operation.partition(":")[0]
-    hint = _HINTS.get(f"{service}:{error.code}") or _HINTS.get(error.code) or _permission(error)
-    return _with_profile(hint)
+    hint = _HINTS.get(f"{service}:{error.code}") or _HINTS.get(error.code)
+    return hint.format(profile=_profile_option()) if hint else _permission(error)
 
 
 def _permission(error: ApiError) -> str:
