@@ -1,6 +1,7 @@
 """What only the acceptance run shows, and needs no stack of the product. Facts have the names of their probes."""
 
 import json
+from datetime import UTC, datetime, timedelta
 from functools import partial
 
 from acceptance.facts import Json
@@ -119,11 +120,12 @@ def test_rule(run: Run, network: Ids, asked: Ids) -> None:
     run.add("first-evaluation", "config", "Is there a difference?", difference is not None, False, invoking)
     put = partial(run.client("config").put_evaluations, ResultToken=event["resultToken"])
     result = {"ComplianceResourceType": "AWS::EC2::Subnet", "ComplianceResourceId": network["Public"]}
-    put(Evaluations=[result | {"ComplianceType": "NON_COMPLIANT", "OrderingTimestamp": "2026-01-02"}])
+    put(Evaluations=[result | {"ComplianceType": "NON_COMPLIANT", "OrderingTimestamp": datetime.now(UTC)}])
     is_lagging = not results(run, rule)
     run.add("stored-results-lag", "config", "Is a result there only later?", is_lagging, True, only_at_aws=True)
     run.until("a stored result", partial(results, run, rule))
-    put(Evaluations=[result | {"ComplianceType": "COMPLIANT", "OrderingTimestamp": "2026-01-01"}])
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    put(Evaluations=[result | {"ComplianceType": "COMPLIANT", "OrderingTimestamp": yesterday}])
     found = run.until("an event about a list", partial(_heard, run, "AWS::EC2::PrefixList"))
     left = list(results(run, rule).values())
     run.add("older-result", "config", "The result after an older one", left, ["NON_COMPLIANT"])

@@ -25,7 +25,6 @@ from express_path.domain.verdict.evaluator import (
 from express_path.domain.verdict.fanout import ChangedResource, ResourceType, concerned_subnets
 from express_path.domain.verdict.parameters import RuleParameters, Scope, parse_parameters
 from express_path.errors import RecordError, SightLostError
-from express_path.fields import CLOCK_SKEW
 
 _STEP = timedelta(milliseconds=1)
 """How far the times of two results are apart, so that AWS Config keeps the later one."""
@@ -48,33 +47,34 @@ class RuleServices:
 class Evaluation:
     """The verdicts to report. evaluator has the network they describe, None if none was read; note is for the log.
 
-    If all subnets were evaluated, stored has the results that AWS Config had before, and everything the verdicts of all
-    subnets that exist. lost is the error to raise after the report: its subnets keep their results. ordering_timestamp
-    is the time of the results, None if it is that of the event.
+    time is the time of the results: when the read of EC2 began, because what was read last must stay, in whatever order
+    events arrive and invocations end. stored has the results that AWS Config had before that read, None if they were not
+    read. If all subnets were evaluated, everything has the verdicts of all subnets that exist. lost is the error to raise
+    after the report: its subnets keep their results.
     """
 
     verdicts: Sequence[Verdict]
+    time: datetime
     evaluator: Evaluator | None = None
     note: str = ""
     stored: Mapping[str, StoredResult] | None = None
     everything: Sequence[Verdict] = ()
     lost: SightLostError | None = None
-    ordering_timestamp: datetime | None = None
 
-    def results(self, event: ConfigEvent) -> dict[str, StoredResult]:
-        """Return what to report to AWS Config in answer to the event, by subnet. The last verdict of a subnet counts.
+    @property
+    def results(self) -> dict[str, StoredResult]:
+        """What to report to AWS Config, by subnet. The last verdict of a subnet counts.
 
-        If AWS Config has a result with a time that has not come yet, somebody else reported it with a result token of the
-        rule, and AWS Config would keep it until then. So the time of the report is just after that.
+        stored was read before EC2, so a result in it that claims a later time comes from a clock that is ahead, or from
+        somebody else who had a result token of the rule. AWS Config would keep it, so the time of the report is just
+        after that.
         """
-        time = self.ordering_timestamp or event.ordering_timestamp
-        reported = {verdict.subnet_id: _result(verdict, time) for verdict in self.verdicts}
-        latest, stored = datetime.now(UTC) + CLOCK_SKEW, self.stored or {}
-        for subnet_id in reported.keys() & stored.keys():
-            forged = stored[subnet_id].ordering_timestamp
-            if forged > latest:
-                reported[subnet_id] = reported[subnet_id]._replace(ordering_timestamp=forged + _STEP)
-        return reported
+        results = {verdict.subnet_id: _result(verdict, self.time) for verdict in self.verdicts}
+        stored = self.stored or {}
+        for subnet_id in results.keys() & stored.keys():
+            later = max(self.time, stored[subnet_id].ordering_timestamp + _STEP)
+            results[subnet_id] = results[subnet_id]._replace(ordering_timestamp=later)
+        return results
 
     @property
     def became_unresolved(self) -> int:
@@ -126,11 +126,12 @@ class _Rule:
         The stored results are read before the network, so that a subnet created in between does not count as deleted.
         """
         stored = stored_results(self.services.aws.config, self.event.rule_name)
+        time = datetime.now(UTC)
         evaluator = self._evaluator(None)
         subnet_ids = [subnet.id for subnet in evaluator.snapshot.own_subnets]
         existing = [evaluator.verdict(subnet_id) for subnet_id in subnet_ids]
         deleted = [evaluator.verdict(subnet_id) for subnet_id in deleted_resource_ids(stored, subnet_ids)]
-        return Evaluation(self._changed((*existing, *deleted), stored), evaluator, note, stored, existing)
+        return Evaluation(_changed((*existing, *deleted), time, stored), time, evaluator, note, stored, existing)
 
     def without_lost_sight(self, evaluation: Evaluation) -> Evaluation:
         """Return the evaluation without verdicts that are only unknown because a read was denied.
@@ -179,7 +180,10 @@ class _Rule:
         change = self._change(item)
         if change.resource_type is ResourceType.SUBNET and (change.deleted or self.event.left_scope):
             outcome = DELETED if change.deleted else LEFT_SCOPE
-            return Evaluation([verdict_without_network(self.event.account_id, region, change.resource_id, outcome)])
+            # A deletion is final, so its result replaces whatever was read before. The scope can change again.
+            time = datetime.now(UTC) if change.deleted else self.event.ordering_timestamp
+            verdict = verdict_without_network(self.event.account_id, region, change.resource_id, outcome)
+            return Evaluation([verdict], time)
         if shows_no_change(item, self.event.diff):
             return self._evaluate_again(change)
         if change.resource_type is ResourceType.DIRECTORY_BUCKET:
@@ -198,30 +202,12 @@ class _Rule:
             return _nothing("the item shows no change, and every subnet has a notification of its own")
         subnets, name = ResourceType.SUBNET.value, self.event.rule_name
         stored = stored_results_of(self.services.aws.config, name, subnets, [change.resource_id])
+        time = datetime.now(UTC)
         evaluation = self._evaluate_outside_vpc_ids(change)
         if evaluation is None:
             evaluator = self._evaluator(change.vpc_id)
-            evaluation = Evaluation([evaluator.verdict(change.resource_id)], evaluator)
-        return replace(
-            evaluation,
-            verdicts=self._changed(evaluation.verdicts, stored),
-            stored=stored,
-            ordering_timestamp=self._after(stored),
-        )
-
-    def _after(self, stored: Mapping[str, StoredResult]) -> datetime:
-        """Return the time of results that replace stored ones. An item that is sent again may be older than they are."""
-        time, latest = self.event.ordering_timestamp, datetime.now(UTC) + CLOCK_SKEW
-        held = [result.ordering_timestamp for result in stored.values() if result.ordering_timestamp <= latest]
-        return max([time, *(before + _STEP for before in held)])
-
-    def _changed(self, verdicts: Iterable[Verdict], stored: Mapping[str, StoredResult]) -> list[Verdict]:
-        """Return the verdicts that differ from the stored results."""
-        return [
-            verdict
-            for verdict in verdicts
-            if is_changed(_result(verdict, self.event.ordering_timestamp), stored.get(verdict.subnet_id))
-        ]
+            evaluation = Evaluation([evaluator.verdict(change.resource_id)], time, evaluator)
+        return replace(evaluation, verdicts=_changed(evaluation.verdicts, time, stored), time=time, stored=stored)
 
     def _evaluate_directory_bucket(self, change: ChangedResource) -> Evaluation:
         """Return the verdicts of all subnets if a bucket is the Region's first or was its last.
@@ -250,7 +236,8 @@ class _Rule:
                 return None
             account_id, region = self.event.account_id, self.services.aws.region
             outcome = outside_vpc_ids(account_id, change.owner_id)
-            return Evaluation([verdict_without_network(account_id, region, change.resource_id, outcome)])
+            verdict = verdict_without_network(account_id, region, change.resource_id, outcome)
+            return Evaluation([verdict], self.event.ordering_timestamp)
         is_endpoint = change.resource_type is ResourceType.VPC_ENDPOINT
         if is_endpoint or not self.services.snapshots.leads_to_transit_gateway(change.vpc_id):
             return _nothing("vpcIds leaves out every subnet concerned")
@@ -263,6 +250,7 @@ class _Rule:
         VPC of a deleted subnet is not known, so its verdict is reported, too.
         """
         is_exclusion = change.resource_type is ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION
+        time = datetime.now(UTC)
         evaluator = self._evaluator(None if is_exclusion else change.vpc_id)
         if change.resource_type is ResourceType.SUBNET and change.vpc_id and not evaluator.snapshot.nat_gateways:
             # Only these show which paths lead through the subnet.
@@ -273,7 +261,7 @@ class _Rule:
             for verdict in map(evaluator.verdict, concerned_subnets(change, evaluator.tracer))
             if verdict.subnet_id == change.resource_id or not verdict.vpc_id or self.parameters.includes(verdict.vpc_id)
         ]
-        return Evaluation(verdicts, evaluator)
+        return Evaluation(verdicts, time, evaluator)
 
     def _evaluator(self, vpc_id: str | None) -> Evaluator:
         """Read the network of one VPC, or of the whole account and Region."""
@@ -290,7 +278,12 @@ class _Rule:
 
 def _nothing(reason: str) -> Evaluation:
     """Return an evaluation without verdicts, which says why."""
-    return Evaluation([], note=f"nothing to evaluate: {reason}")
+    return Evaluation([], datetime.now(UTC), note=f"nothing to evaluate: {reason}")
+
+
+def _changed(verdicts: Iterable[Verdict], time: datetime, stored: Mapping[str, StoredResult]) -> list[Verdict]:
+    """Return the verdicts of that time which differ from the stored results."""
+    return [verdict for verdict in verdicts if is_changed(_result(verdict, time), stored.get(verdict.subnet_id))]
 
 
 def _result(verdict: Verdict, time: datetime) -> StoredResult:

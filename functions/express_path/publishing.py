@@ -20,10 +20,9 @@ StoredResults = Mapping[str, StoredResult] | None
 
 
 def rule_run(event: ConfigEvent, evaluation: Evaluation, region: str) -> RuleRun:
-    """Return the invocation as events name it. A retry has the same time, and so the same sweep id."""
+    """Return the invocation as events name it. A retry reads again, so its time is later, but its sweep id is the same."""
     sweep_id = f"sweep-{timestamp(event.ordering_timestamp)}" if event.item is None else None
-    time = evaluation.ordering_timestamp or event.ordering_timestamp
-    return RuleRun(event.account_id, region, event.rule_name, time, sweep_id)
+    return RuleRun(event.account_id, region, event.rule_name, evaluation.time, sweep_id)
 
 
 def results_before(aws: Aws, event: ConfigEvent, evaluation: Evaluation) -> StoredResults:
@@ -37,12 +36,14 @@ def results_before(aws: Aws, event: ConfigEvent, evaluation: Evaluation) -> Stor
 class Publication:
     """The events about one evaluation. stored are AWS Config's results from before the evaluation was reported.
 
+    reported are the results that are reported to AWS Config, by subnet.
     If stored is None, every verdict may be a change, so every verdict is published.
     """
 
     def __init__(self, run: RuleRun, evaluation: Evaluation, stored: StoredResults) -> None:
         """Prepare; the events are made when they are needed."""
         self.run, self.evaluation, self.stored = run, evaluation, stored
+        self.reported = evaluation.results
         self._remedies = Remedies([evaluation.evaluator] if evaluation.evaluator else [])
 
     def changes(self, subnet_ids: Collection[str]) -> Iterator[Entry]:
@@ -69,14 +70,14 @@ class Publication:
         """Return whether the compliance or the reason changed.
 
         AWS Config removes results that are NOT_APPLICABLE, so without a stored result a subnet that is NOT_APPLICABLE
-        has not changed, unless it was deleted. AWS Config ignores evaluations that are older than the stored one.
+        has not changed, unless it was deleted. AWS Config ignores results that are older than the stored one.
         """
         if self.stored is None:
             return True
         result = self.stored.get(verdict.subnet_id)
         if result is None:
             return verdict.compliance is not Compliance.NOT_APPLICABLE or verdict.reason is Reason.DELETED
-        if result.ordering_timestamp > self.run.ordering_timestamp:
+        if result.ordering_timestamp > self.reported[verdict.subnet_id].ordering_timestamp:
             return False
         return (result.compliance, reason_of(result.annotation)) != (verdict.compliance, verdict.reason)
 

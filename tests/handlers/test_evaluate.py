@@ -38,7 +38,6 @@ def test_verdict_reaches_config(rule: Rule, vpc: Private) -> None:
     assert result["ComplianceType"] == "NON_COMPLIANT"
     assert result["Annotation"].startswith("NAT_GATEWAY: ")
     assert f"0.0.0.0/0 -> {vpc.nat} in {vpc.table}" in result["Annotation"]
-    assert result["EvaluationResultIdentifier"]["OrderingTimestamp"] == datetime.fromisoformat(CAPTURED)
 
 
 def test_answer_tells_what_was_posted(rule: Rule, vpc: Private) -> None:
@@ -294,7 +293,7 @@ def test_failure_is_logged_without_the_result_token(rule: Rule, vpc: Private, lo
 
 
 def test_event_from_the_future_is_rejected(rule: Rule, vpc: Private) -> None:
-    """Results with its time would hide every later one. Five minutes are a difference of clocks."""
+    """AWS Config does not send such an event, so its times are wrong. Five minutes are a difference of clocks."""
     for minutes, accepted in ((4, True), (6, False)):
         time = (datetime.now(UTC) + timedelta(minutes=minutes)).isoformat()
         event = rule.event(item("Subnet", vpc.subnet, configurationItemCaptureTime=time))

@@ -21,7 +21,8 @@ VERDICT_CHANGED, VERDICT_SNAPSHOT, SWEEP_COMPLETED = "VerdictChanged", "VerdictS
 class RuleRun:
     """The invocation of the rule that an event is about.
 
-    sweep_id is None unless the rule was invoked on schedule. It is the same at each retry of the invocation.
+    ordering_timestamp is when the rule began to read EC2. sweep_id is None unless the rule was invoked on schedule. It is
+    the same at each retry of the invocation.
     """
 
     account_id: str

@@ -109,7 +109,7 @@ def _report(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) 
     )
     accepted: list[str] = []
     try:
-        accepted.extend(put_evaluations(services.aws.config, event, ResourceType.SUBNET, evaluation.results(event)))
+        accepted.extend(put_evaluations(services.aws.config, event, ResourceType.SUBNET, publication.reported))
     except ExpressPathError:
         _publish(services, [] if event.is_test else publication.changes(accepted))
         raise

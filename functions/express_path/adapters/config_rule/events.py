@@ -41,8 +41,8 @@ class ConfigEvent:
     """One invocation of a rule.
 
     parameters are the rule's own, as text; the rule parses them. item is None in a scheduled notification, and only a
-    summary if is_oversized (see whole_item). diff is empty if the item was sent again, and None if there is none. ordering_timestamp is the capture time of the item, or the
-    creation time of the scheduled notification. left_scope means that the resource is no longer in the rule's scope.
+    summary if is_oversized (see whole_item). diff is empty if the item was sent again, and None if there is none.
+    ordering_timestamp is the capture time of the item, or the creation time of the scheduled notification. left_scope means that the resource is no longer in the rule's scope.
     """
 
     account_id: str

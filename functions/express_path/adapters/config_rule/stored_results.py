@@ -22,9 +22,9 @@ class StoredResult(NamedTuple):
     """The result of a resource that AWS Config has stored, or that it is to store.
 
     annotation has 1 to 256 characters (botocore model: config Evaluation), and is empty if AWS Config has stored none.
-    ordering_timestamp is the time of the event that led to the result
-    (https://docs.aws.amazon.com/config/latest/APIReference/API_Evaluation.html). AWS does not document that an older
-    result does not replace a newer one (tests/docs/what_we_rely_on.yaml).
+    ordering_timestamp is the time of what the result was read from. AWS describes it as the time of the event
+    (https://docs.aws.amazon.com/config/latest/APIReference/API_Evaluation.html), and does not document that an older
+    result does not replace a newer one, or that the time may be later than the event (tests/docs/what_we_rely_on.yaml).
     """
 
     compliance: "ComplianceTypeType"
