@@ -190,7 +190,16 @@ class _Rule:
             return self._evaluate_directory_bucket(change)
         if change.resource_type is ResourceType.VPC_ENDPOINT and change.vpc_id is None:
             return self.evaluate_everything("evaluating all subnets: the item does not name the endpoint's VPC")
-        return self._evaluate_outside_vpc_ids(change) or self._evaluate_concerned(change)
+        evaluation = self._evaluate_outside_vpc_ids(change) or self._evaluate_concerned(change)
+        # Without any difference, the item of a discovered resource is either its first one, or one that is sent again.
+        return self._without_known(evaluation) if self.event.diff == {} else evaluation
+
+    def _without_known(self, evaluation: Evaluation) -> Evaluation:
+        """Return the evaluation without the verdicts that AWS Config has: it sends many items again at once."""
+        subnet_ids = [verdict.subnet_id for verdict in evaluation.verdicts]
+        subnets, name = ResourceType.SUBNET.value, self.event.rule_name
+        stored = stored_results_of(self.services.aws.config, name, subnets, subnet_ids)
+        return replace(evaluation, verdicts=_changed(evaluation.verdicts, evaluation.time, stored))
 
     def _evaluate_again(self, change: ChangedResource) -> Evaluation:
         """Return the verdict of a subnet whose item shows no change, if AWS Config has another one.

@@ -116,7 +116,7 @@ def test_exclusion_names_its_subnet_or_vpc(shaped: Callable[[Object], object]) -
     ("item_diff", "status", "expected"),
     [
         ({}, "OK", True),
-        ({}, "ResourceDiscovered", True),
+        ({}, "ResourceDiscovered", False),
         ({"changedProperties": {}, "changeType": "UPDATE"}, "OK", True),
         ({"changedProperties": {}, "changeType": "CREATE"}, "ResourceDiscovered", False),
         ({"changedProperties": {}, "changeType": "DELETE"}, "ResourceDeleted", False),
@@ -126,7 +126,7 @@ def test_exclusion_names_its_subnet_or_vpc(shaped: Callable[[Object], object]) -
     ],
 )
 def test_item_that_is_sent_again_shows_no_change(item_diff: Object | None, status: str, expected: bool) -> None:
-    """An empty diff shows none, unless the resource is new or gone. Without a diff, there may be a change."""
+    """An empty diff shows none, unless the resource was discovered or is gone. Without a diff, there may be a change."""
     assert shows_no_change(item(configurationItemStatus=status), item_diff) is expected
 
 

@@ -111,17 +111,33 @@ def again(rule: Rule) -> dict[str, str]:
 
 
 def test_first_evaluation_reports_each_subnet_once(sandbox: Sandbox, builder: Builder) -> None:
-    """Only the items of subnets cost calls, and a second evaluation reports nothing."""
+    """The items of all resources together report each subnet once, and a second evaluation reports nothing."""
     vpcs = [Private(builder) for _ in range(3)]
     builder.endpoint(vpcs[0].vpc, vpcs[0].table)
     rule = Rule(sandbox)
     rule.take_as_known()
     assert set(again(rule)) == {subnet_id for vpc in vpcs for subnet_id in (vpc.subnet, vpc.public_subnet)}
     reported = [call.parameters["Evaluations"] for call in sandbox.calls.of("config", "PutEvaluations")]
-    assert [len(evaluations) for evaluations in reported] == [1] * 2 * len(vpcs)
+    assert sum(map(len, reported)) == 2 * len(vpcs)
     assert again(rule) == {}
     assert not sandbox.calls.of("config", "PutEvaluations")
     assert rule.sweep() == {}
+
+
+@pytest.mark.parametrize("kind", ["table", "nat", "subnet"])
+def test_a_discovered_resource_is_a_change_without_any_difference(rule: Rule, vpc: Private, kind: str) -> None:
+    """The subnets that it concerns are evaluated, and reported if AWS Config has another result or none."""
+    rule.take_as_known()
+    resource_id = {"table": vpc.table, "nat": vpc.nat, "subnet": vpc.public_subnet}[kind]
+    rule.loop.evaluate_again()
+    [notification] = [sent for sent in rule.loop.take() if sent["configurationItem"]["resourceId"] == resource_id]
+    assert notification["configurationItem"]["configurationItemStatus"] == "ResourceDiscovered"
+    assert notification["configurationItemDiff"] is None
+    assert rule.answers([rule.loop.send(notification).answer])[vpc.subnet] == "NAT_GATEWAY"
+    assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
+    rule.sandbox.calls.clear()
+    assert rule.answers([rule.loop.send(notification).answer]) == {}
+    assert not rule.sandbox.calls.of("config", "PutEvaluations")
 
 
 def test_item_that_is_older_than_the_stored_result_replaces_it(sandbox: Sandbox) -> None:

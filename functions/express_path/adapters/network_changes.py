@@ -54,8 +54,9 @@ def shows_no_change(item: Item, diff: Item | None) -> bool:
     AWS Config sends the last item of each resource in scope, with an empty difference, when somebody creates or updates
     the rule, or starts an evaluation (https://docs.aws.amazon.com/config/latest/APIReference/API_StartConfigRulesEvaluation.html).
     It records subnets again when their route table changes (https://docs.aws.amazon.com/config/latest/developerguide/faq.html).
+    The item of a resource that AWS Config discovered is a change: with an empty difference, it may be the first one.
     """
-    if diff is None or is_deleted(item) or changed_properties(diff):
+    if diff is None or not is_update(item) or changed_properties(diff):
         return False
     return diff.get("changeType") in (None, "UPDATE")
 
