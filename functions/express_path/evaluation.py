@@ -236,7 +236,7 @@ class _Rule:
     def _evaluate_outside_vpc_ids(self, change: ChangedResource) -> Evaluation | None:
         """Evaluate a change in a VPC that vpcIds leaves out from its item only; None if the network must be read.
 
-        A subnet never changes its VPC. Other changes there affect included subnets only through a transit gateway.
+        A subnet never changes its VPC. Other changes there concern included subnets only through a transit gateway.
         """
         if change.vpc_id is None or self.parameters.includes(change.vpc_id):
             return None
@@ -247,8 +247,7 @@ class _Rule:
             outcome = outside_vpc_ids(account_id, change.owner_id)
             verdict = verdict_without_network(account_id, region, change.resource_id, outcome)
             return Evaluation([verdict], self.event.ordering_timestamp)
-        is_endpoint = change.resource_type is ResourceType.VPC_ENDPOINT
-        if is_endpoint or not self.services.snapshots.leads_to_transit_gateway(change.vpc_id):
+        if not self.services.snapshots.leads_to_transit_gateway(change.vpc_id):
             return _nothing("vpcIds leaves out every subnet concerned")
         return None
 

@@ -112,6 +112,19 @@ def test_exclusion_names_its_subnet_or_vpc(shaped: Callable[[Object], object]) -
     assert (found.subnet_id, found.deleted) == ("subnet-1", True)
 
 
+@all_shapes
+def test_an_endpoint_of_a_load_balancer_is_told_from_others(shaped: Callable[[Object], object]) -> None:
+    """Its type shows that it names no route tables; a deletion's item has the type only in its diff."""
+    appliance = {"vpcEndpointType": "GatewayLoadBalancer", "vpcId": "vpc-1"}
+    of_endpoint = {"resourceType": ResourceType.VPC_ENDPOINT, "resourceId": "vpce-1"}
+    assert change_of(item(**of_endpoint, configuration=shaped(appliance)), None).is_appliance_endpoint
+    gone = item(**of_endpoint, configuration=None, configurationItemStatus="ResourceDeleted")
+    assert change_of(gone, diff(Configuration=(pascal(appliance), None))).is_appliance_endpoint
+    assert not change_of(gone, None).is_appliance_endpoint
+    gateway = shaped({**appliance, "vpcEndpointType": "Gateway"})
+    assert not change_of(item(**of_endpoint, configuration=gateway), None).is_appliance_endpoint
+
+
 @pytest.mark.parametrize(
     ("item_diff", "status", "expected"),
     [

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -65,6 +66,46 @@ def deleting(builder: Builder) -> Change:
     return lambda: builder.sandbox.client("network-firewall").delete_firewall(FirewallArn=arn)
 
 
+def inspecting(builder: Builder, state: str) -> tuple[Hub, Any]:
+    """Return a hub that leads a spoke's traffic through an appliance, and the record of its endpoint, in a state."""
+    hub = Hub(builder)
+    behind = builder.subnet(hub.vpc, builder.table(hub.vpc, NatGatewayId=hub.nat))
+    endpoint_id = builder.load_balancer_endpoint(hub.vpc, behind)
+    anywhere = {"RouteTableId": hub.egress_table, "DestinationCidrBlock": "0.0.0.0/0"}
+    builder.ec2.replace_route(**anywhere, VpcEndpointId=endpoint_id)
+    hub.join(builder)
+    endpoint = builder.memory.vpc_end_points[endpoint_id]
+    endpoint.state = state
+    return hub, endpoint
+
+
+def accepting(builder: Builder) -> Change:
+    """Return a change after which an inspection VPC's endpoint is available: the spokes' traffic reaches the NAT gateway."""
+    _, endpoint = inspecting(builder, "pendingAcceptance")
+    return lambda: setattr(endpoint, "state", "available")
+
+
+def rejecting(builder: Builder) -> Change:
+    """Return a change after which an inspection VPC's endpoint is rejected."""
+    _, endpoint = inspecting(builder, "available")
+    return lambda: setattr(endpoint, "state", "rejected")
+
+
+def completing(builder: Builder) -> Change:
+    """Return a change after which no endpoint of a hub names a table that is not listed, so that its main table is known."""
+    hub = Hub(builder)
+    hub.join(builder)
+    builder.route(builder.main_table(hub.vpc), "0.0.0.0/0", NatGatewayId=hub.nat)
+    of_table = [{"Name": "route-table-id", "Values": [hub.egress_table]}]
+    [table] = builder.ec2.describe_route_tables(Filters=of_table)["RouteTables"]
+    for association in table["Associations"]:
+        builder.ec2.disassociate_route_table(AssociationId=association["RouteTableAssociationId"])
+    endpoint = builder.memory.vpc_end_points[builder.endpoint(hub.vpc, hub.public_table)]
+    listed = list(endpoint.route_table_ids)
+    endpoint.route_table_ids = [*listed, "rtb-0123456789abcdef0"]
+    return lambda: setattr(endpoint, "route_table_ids", listed)
+
+
 @pytest.mark.parametrize(
     ("resource_type", "prepare", "reasons"),
     [
@@ -72,6 +113,9 @@ def deleting(builder: Builder) -> Change:
         (ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION, excluding, {"INTERNET_GATEWAY", "NAT_GATEWAY"}),
         (ResourceType.PREFIX_LIST, editing, {"PARTLY_NAT"}),
         (ResourceType.FIREWALL, deleting, {"DROPPED"}),
+        (ResourceType.VPC_ENDPOINT, accepting, {"NAT_BEYOND_TRANSIT_GATEWAY"}),
+        (ResourceType.VPC_ENDPOINT, rejecting, {"DROPPED"}),
+        (ResourceType.VPC_ENDPOINT, completing, {"NAT_BEYOND_TRANSIT_GATEWAY"}),
     ],
 )
 def test_the_event_alone_turns_the_verdicts(
@@ -81,7 +125,7 @@ def test_the_event_alone_turns_the_verdicts(
     prepare: Callable[[Builder], Change],
     reasons: set[str],
 ) -> None:
-    """After a change of a type that rarely changes, its event evaluates what a sweep would: the sweep finds nothing."""
+    """After a change, the event of its type evaluates what a sweep would: the sweep finds nothing."""
     change = prepare(builder)
     Private(builder)
     rule = Rule(sandbox)

@@ -69,23 +69,16 @@ def test_shared_subnet_elsewhere_is_its_owners(rule: Rule, outside: Private) -> 
     assert "DescribeSubnets" in operations(rule)
 
 
-def test_endpoint_elsewhere_costs_nothing(rule: Rule, builder: Builder, outside: Private) -> None:
-    """An endpoint affects only its own VPC, whose subnets are excluded."""
-    rule.take_as_known()
-    endpoint = builder.endpoint(outside.vpc, outside.table)
-    assert changed(rule, endpoint) == {}
-    assert operations(rule) == []
-
-
-@pytest.mark.parametrize("resource", ["table", "nat"])
-def test_table_and_nat_gateway_elsewhere_cost_one_read(rule: Rule, outside: Private, resource: str) -> None:
+@pytest.mark.parametrize("resource", ["table", "nat", "endpoint"])
+def test_a_change_elsewhere_costs_one_read(rule: Rule, builder: Builder, outside: Private, resource: str) -> None:
     """Without a route to a transit gateway, no path of another VPC leads through this one."""
-    assert changed(rule, getattr(outside, resource)) == {}
+    endpoint = builder.load_balancer_endpoint(outside.vpc, outside.public_subnet)
+    assert changed(rule, {"table": outside.table, "nat": outside.nat, "endpoint": endpoint}[resource]) == {}
     assert operations(rule) == ["DescribeRouteTables"]
 
 
 def test_egress_vpc_elsewhere_concerns_the_spokes_inside(sandbox: Sandbox) -> None:
-    """If a transit gateway leads through another VPC, its tables and NAT gateways affect the evaluated subnets.
+    """If a transit gateway leads through another VPC, its tables, NAT gateways, and endpoints concern the evaluated subnets.
 
     Nothing is reported for subnets of the other VPC, which are still excluded.
     """
@@ -96,6 +89,9 @@ def test_egress_vpc_elsewhere_concerns_the_spokes_inside(sandbox: Sandbox) -> No
     rule.take_as_known()
     account.route(hub.egress_table, "198.18.0.0/15", NatGatewayId=hub.nat)
     assert set(changed(rule, hub.egress_table)) == {spoke.subnet}
+    rule.take_as_known()
+    endpoint = account.endpoint(hub.vpc, hub.public_table)
+    assert set(changed(rule, endpoint)) == {spoke.subnet}
     rule.take_as_known()
     account.ec2.delete_nat_gateway(NatGatewayId=hub.nat)
     assert set(changed(rule, hub.nat)) == {spoke.subnet}

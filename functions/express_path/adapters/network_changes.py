@@ -45,6 +45,7 @@ def change_of(item: Item, diff: Item | None, previous: Item | None = None) -> Ch
         main_changed=("main", True) in (*before, *updated),
         deleted=is_deleted(item),
         subnet_id=next(iter(excluded), None),
+        is_appliance_endpoint=("vpcendpointtype", "GatewayLoadBalancer") in (*now, *before),
     )
 
 

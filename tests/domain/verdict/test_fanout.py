@@ -15,9 +15,10 @@ from express_path.domain.network.resources import (
     TransitGatewayRouteTable,
     VpcEndpoint,
 )
+from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.fanout import ChangedResource, ResourceType, concerned_subnets
-from tests.support.make import by_id, route, snapshot, subnet, table
+from tests.support.make import by_id, endpoint, route, snapshot, subnet, table
 
 NETWORK = snapshot(
     subnets=by_id(
@@ -124,6 +125,7 @@ FAR = snapshot(
 """A central VPC with a NAT gateway and a firewall, a spoke behind a transit gateway, and a VPC that routes elsewhere."""
 
 BEHIND_NAT_SUBNET = sorted(FAR.subnets.keys() - {"subnet-elsewhere"})
+VPC_1 = sorted(subnet_id for subnet_id, found in FAR.subnets.items() if found.vpc_id == "vpc-1")
 BEHIND_FIREWALL_SUBNET = ["subnet-behind-firewall", "subnet-firewall", "subnet-spoke"]
 
 
@@ -140,11 +142,96 @@ BEHIND_FIREWALL_SUBNET = ["subnet-behind-firewall", "subnet-firewall", "subnet-s
         (ChangedResource(LIST, "pl-unused"), []),
         (ChangedResource(FIREWALL, "arn-fw"), ["subnet-behind-firewall"]),
         (ChangedResource(FIREWALL, "arn-other"), []),
+        (ChangedResource(ENDPOINT, "vpce-fw", "vpc-1", is_appliance_endpoint=True), VPC_1),
+        (
+            ChangedResource(ENDPOINT, "vpce-fw", "vpc-3", is_appliance_endpoint=True),
+            ["subnet-behind-firewall", "subnet-elsewhere"],
+        ),
     ],
 )
 def test_a_change_of_what_paths_lead_through(change: ChangedResource, concerned: list[str]) -> None:
-    """Subnets, exclusions, lists, and firewalls concern those behind them; the options concern all."""
+    """Subnets, exclusions, lists, endpoints, and firewalls concern those behind them; the options concern all."""
     assert concerned_subnets(change, Tracer(FAR)) == concerned
+
+
+def inspected(*, state: str = "available", is_deleted: bool = False, names_table: str = "") -> Snapshot:
+    """Return an inspection VPC, vpc-1, whose transit gateway attachment leads to appliances: one for the spoke of each zone.
+
+    A spoke in a zone is a VPC of its own. state is that of the first appliance's endpoint. names_table is a table that
+    a gateway endpoint of the inspection VPC names.
+    """
+    zones, table_state = ("use1-az1", "use1-az2"), "blackhole" if is_deleted else "active"
+    endpoints = [
+        endpoint(
+            "vpce-1", endpoint_type="gatewayloadbalancer", service_name="", state=state, subnet_ids=("subnet-nat",)
+        ),
+        endpoint("vpce-2", endpoint_type="gatewayloadbalancer", service_name="", subnet_ids=("subnet-nat",)),
+        endpoint("vpce-gateway", route_table_ids=(names_table,) if names_table else ()),
+    ]
+    return snapshot(
+        subnets=by_id(
+            subnet("subnet-nat"),
+            subnet("subnet-main"),
+            *(subnet(f"subnet-attached-{n}", availability_zone_id=zones[n - 1]) for n in (1, 2)),
+            *(subnet(f"subnet-spoke-{n}", f"vpc-spoke-{n}", availability_zone_id=zones[n - 1]) for n in (1, 2)),
+            subnet("subnet-elsewhere", "vpc-elsewhere"),
+        ),
+        route_tables=by_id(
+            table("rtb-main", main=True),
+            table("rtb-nat", route("0.0.0.0/0", "nat-1"), subnets=("subnet-nat",)),
+            table("rtb-1", route("0.0.0.0/0", "vpce-1", state=table_state), subnets=("subnet-attached-1",)),
+            table("rtb-2", route("0.0.0.0/0", "vpce-2"), subnets=("subnet-attached-2",)),
+            *(table(f"rtb-spoke-{n}", route("0.0.0.0/0", "tgw-1"), vpc_id=f"vpc-spoke-{n}", main=True) for n in (1, 2)),
+            table("rtb-elsewhere", vpc_id="vpc-elsewhere", main=True),
+        ),
+        vpc_endpoints=by_id(*(found for found in endpoints if not (is_deleted and found.id == "vpce-1"))),
+        transit_gateway_attachments=by_id(
+            TransitGatewayAttachment(
+                "tgw-attach-1", "tgw-1", "vpc", "vpc-1", subnet_ids=("subnet-attached-1", "subnet-attached-2")
+            ),
+            *(
+                TransitGatewayAttachment(
+                    f"tgw-attach-spoke-{n}",
+                    "tgw-1",
+                    "vpc",
+                    f"vpc-spoke-{n}",
+                    route_table_id="tgw-rtb-1",
+                    subnet_ids=(f"subnet-spoke-{n}",),
+                )
+                for n in (1, 2)
+            ),
+        ),
+        transit_gateway_route_tables=by_id(
+            TransitGatewayRouteTable("tgw-rtb-1", (route("0.0.0.0/0", "tgw-attach-1"),)),
+        ),
+    )
+
+
+INSPECTION = ["subnet-attached-1", "subnet-attached-2", "subnet-main", "subnet-nat"]
+
+
+@pytest.mark.parametrize(
+    "found",
+    [
+        inspected(),
+        inspected(state="pendingacceptance"),
+        inspected(state="rejected"),
+        inspected(is_deleted=True),
+    ],
+    ids=["available", "pending", "rejected", "deleted"],
+)
+def test_an_appliance_endpoint_concerns_its_vpc_and_the_spokes_behind_it(found: Snapshot) -> None:
+    """Whatever its state is, the spoke whose traffic it inspects is concerned, and the one in another zone is not."""
+    change = ChangedResource(ENDPOINT, "vpce-1", "vpc-1", is_appliance_endpoint=True)
+    assert concerned_subnets(change, Tracer(found)) == [*INSPECTION, "subnet-spoke-1"]
+
+
+@pytest.mark.parametrize("names_table", ["", "rtb-main", "rtb-unlisted"])
+def test_a_gateway_endpoint_concerns_all_paths_into_its_vpc(names_table: str) -> None:
+    """It may show, or have shown, that the list of tables is partial: then nobody knows where the VPC's subnets lead."""
+    found = inspected(names_table=names_table)
+    change = ChangedResource(ENDPOINT, "vpce-gateway", "vpc-1")
+    assert concerned_subnets(change, Tracer(found)) == [*INSPECTION, "subnet-spoke-1", "subnet-spoke-2"]
 
 
 def test_a_deleted_firewall_concerns_the_paths_that_lead_to_no_other_firewall() -> None:

@@ -31,6 +31,7 @@ class ChangedResource:
     vpc_id and owner_id are None if the item does not name the VPC or the owner. earlier_subnet_ids are the subnets that
     a route table governed before the change. main_changed says whether a route table became the main one, or stopped
     being it. subnet_id is the subnet of an exclusion from Block Public Access, None if it excludes a VPC.
+    is_appliance_endpoint is true for an endpoint of a Gateway Load Balancer, which names no route tables.
     """
 
     resource_type: ResourceType
@@ -41,6 +42,7 @@ class ChangedResource:
     deleted: bool = False
     owner_id: str | None = None
     subnet_id: str | None = None
+    is_appliance_endpoint: bool = False
 
 
 def concerned_subnets(change: ChangedResource, tracer: Tracer) -> list[str]:
@@ -50,15 +52,19 @@ def concerned_subnets(change: ChangedResource, tracer: Tracer) -> list[str]:
     match change.resource_type:
         case ResourceType.SUBNET:
             return sorted({change.resource_id, *_leading_through({change.resource_id}, tracer)})
-        case ResourceType.VPC_ENDPOINT | ResourceType.BLOCK_PUBLIC_ACCESS_OPTIONS:
-            return [subnet.id for subnet in subnets if subnet.id in in_vpc]
+        case ResourceType.VPC_ENDPOINT:
+            # The tables that a gateway endpoint names may have shown that the VPC's list of tables was partial.
+            unknown = () if change.is_appliance_endpoint else _leading_through(in_vpc, tracer)
+            of_vpc = (subnet.id for subnet in subnets if subnet.id in in_vpc)
+            return sorted({*of_vpc, *unknown, *_crossing({change.resource_id}, tracer)})
+        case ResourceType.BLOCK_PUBLIC_ACCESS_OPTIONS:
+            return [subnet.id for subnet in subnets]
         case ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION:
             return list(_leading_through({change.subnet_id} if change.subnet_id else in_vpc, tracer))
         case ResourceType.NAT_GATEWAY:
-            return [subnet.id for subnet in subnets if any(hop.id == change.resource_id for hop in tracer.hops(subnet))]
+            return _crossing({change.resource_id}, tracer)
         case ResourceType.FIREWALL:
-            endpoint_ids = _endpoints_of_firewall(change.resource_id, snapshot)
-            return [subnet.id for subnet in subnets if any(hop.id in endpoint_ids for hop in tracer.hops(subnet))]
+            return _crossing(_endpoints_of_firewall(change.resource_id, snapshot), tracer)
         case ResourceType.PREFIX_LIST:
             naming = {
                 table.id
@@ -70,6 +76,12 @@ def concerned_subnets(change: ChangedResource, tracer: Tracer) -> list[str]:
             table_ids = {change.resource_id, *_current_tables(change.earlier_subnet_ids, tracer)}
             affected = {subnet.id for subnet in subnets if _is_affected(change, table_ids, tracer, subnet)}
             return sorted(affected | change.earlier_subnet_ids)
+
+
+def _crossing(hop_ids: Collection[str], tracer: Tracer) -> list[str]:
+    """Return the subnets whose path crosses one of these hops."""
+    subnets = tracer.snapshot.own_subnets
+    return [subnet.id for subnet in subnets if any(hop.id in hop_ids for hop in tracer.hops(subnet))]
 
 
 def _leading_through(subnet_ids: Collection[str], tracer: Tracer) -> Iterator[str]:
