@@ -259,6 +259,13 @@ def test_a_route_by_a_prefix_list_alone() -> None:
     assert route.destination == "pl-1"
 
 
+def test_a_route_of_a_prefix_lists_entry_names_the_list() -> None:
+    """A transit gateway has one route for each entry, so a change of the list changes its routes."""
+    described = {**TGW_ROUTE, "PrefixListId": "pl-1"}
+    (route,) = read.transit_gateway_route_table("tgw-rtb-1", {"Routes": [described]}).routes
+    assert (str(route.destination), route.prefix_list_id) == (TGW_ROUTE["DestinationCidrBlock"], "pl-1")
+
+
 @pytest.mark.parametrize(
     ("kind", "list_id", "rank"),
     [

@@ -303,6 +303,7 @@ def _equal_routes(description: Description, table_id: str) -> list[Route]:
             target_kind=TargetKind.TRANSIT_GATEWAY_ATTACHMENT,
             rank=rank,
             state=state,
+            prefix_list_id=prefix_list_id,
         )
         for target in targets or [""]
         if state in ("active", "blackhole")

@@ -11,6 +11,7 @@ from express_path.domain.network.resources import (
     NatGateway,
     NetworkInterface,
     PrefixList,
+    Route,
     TransitGatewayAttachment,
     TransitGatewayRouteTable,
     VpcEndpoint,
@@ -152,6 +153,18 @@ BEHIND_FIREWALL_SUBNET = ["subnet-behind-firewall", "subnet-firewall", "subnet-s
 def test_a_change_of_what_paths_lead_through(change: ChangedResource, concerned: list[str]) -> None:
     """Subnets, exclusions, lists, endpoints, and firewalls concern those behind them; the options concern all."""
     assert concerned_subnets(change, Tracer(FAR)) == concerned
+
+
+@pytest.mark.parametrize(
+    "named",
+    [route("pl-far", "tgw-attach-1"), replace(route("198.51.100.0/25", "tgw-attach-1"), prefix_list_id="pl-far")],
+)
+def test_a_list_that_only_a_transit_gateway_names_concerns_the_spokes(named: Route) -> None:
+    """The transit gateway has a route for each entry, which names the list that the entry is from."""
+    tables = by_id(TransitGatewayRouteTable("tgw-rtb-1", (route("0.0.0.0/0", "tgw-attach-1"), named)))
+    found = replace(FAR, transit_gateway_route_tables=tables)
+    assert concerned_subnets(ChangedResource(LIST, "pl-far"), Tracer(found)) == ["subnet-spoke"]
+    assert concerned_subnets(ChangedResource(LIST, "pl-unused"), Tracer(found)) == []
 
 
 def inspected(*, state: str = "available", is_deleted: bool = False, names_table: str = "") -> Snapshot:

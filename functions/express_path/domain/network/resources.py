@@ -94,13 +94,18 @@ class Rank(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A route from a destination (CIDR or prefix list id) to a target; state is active, blackhole, or filtered."""
+    """A route from a destination (CIDR or prefix list id) to a target; state is active, blackhole, or filtered.
+
+    prefix_list_id is the list whose entry is the destination: a transit gateway has one route for each entry of a list that
+    its route table refers to (https://docs.aws.amazon.com/vpc/latest/tgw/create-prefix-list-reference.html).
+    """
 
     destination: Cidr | str
     target_id: str
     target_kind: TargetKind
     rank: Rank = Rank.STATIC
     state: str = "active"
+    prefix_list_id: str = ""
 
     @property
     def is_blackhole(self) -> bool:

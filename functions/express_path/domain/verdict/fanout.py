@@ -66,11 +66,7 @@ def concerned_subnets(change: ChangedResource, tracer: Tracer) -> list[str]:
         case ResourceType.FIREWALL:
             return _crossing(_endpoints_of_firewall(change.resource_id, snapshot), tracer)
         case ResourceType.PREFIX_LIST:
-            naming = {
-                table.id
-                for table in snapshot.route_tables.values()
-                if any(route.destination == change.resource_id for route in table.routes)
-            }
+            naming = _tables_naming(change.resource_id, snapshot)
             return [subnet.id for subnet in subnets if any(tracer.consults(subnet, table_id) for table_id in naming)]
         case _:
             table_ids = {change.resource_id, *_current_tables(change.earlier_subnet_ids, tracer)}
@@ -102,6 +98,16 @@ def _places(hop: Hop, snapshot: Snapshot) -> Iterable[str | None]:
         return endpoint.subnet_ids
     attachment = (snapshot.transit_gateway_attachments or {}).get(hop.id)
     return (attachment and attachment.subnet_ids) or ()
+
+
+def _tables_naming(prefix_list_id: str, snapshot: Snapshot) -> set[str]:
+    """Return the route tables, of VPCs and of transit gateways, with a route to a prefix list or to one of its entries."""
+    tables = (*snapshot.route_tables.values(), *(snapshot.transit_gateway_route_tables or {}).values())
+    return {
+        table.id
+        for table in tables
+        if any(prefix_list_id in (route.destination, route.prefix_list_id) for route in table.routes)
+    }
 
 
 def _endpoints_of_firewall(arn: str, snapshot: Snapshot) -> Collection[str]:
