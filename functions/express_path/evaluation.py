@@ -120,7 +120,7 @@ class _Rule:
     event: ConfigEvent
     parameters: RuleParameters
 
-    def evaluate_everything(self, note: str = "") -> Evaluation:
+    def evaluate_everything(self) -> Evaluation:
         """Return the verdicts of all subnets that differ from what AWS Config has stored, and DELETED for deleted ones.
 
         The stored results are read before the network, so that a subnet created in between does not count as deleted.
@@ -131,7 +131,9 @@ class _Rule:
         subnet_ids = [subnet.id for subnet in evaluator.snapshot.own_subnets]
         existing = [evaluator.verdict(subnet_id) for subnet_id in subnet_ids]
         deleted = [evaluator.verdict(subnet_id) for subnet_id in deleted_resource_ids(stored, subnet_ids)]
-        return Evaluation(_changed((*existing, *deleted), time, stored), time, evaluator, note, stored, existing)
+        return Evaluation(
+            _changed((*existing, *deleted), time, stored), time, evaluator, stored=stored, everything=existing
+        )
 
     def without_lost_sight(self, evaluation: Evaluation) -> Evaluation:
         """Return the evaluation without verdicts that are only unknown because a read was denied.
@@ -189,13 +191,18 @@ class _Rule:
         if change.resource_type is ResourceType.DIRECTORY_BUCKET:
             return self._evaluate_directory_bucket(change)
         if change.resource_type is ResourceType.VPC_ENDPOINT and change.vpc_id is None:
-            return self.evaluate_everything("evaluating all subnets: the item does not name the endpoint's VPC")
+            note = "evaluating all subnets: the item does not name the endpoint's VPC"
+            return replace(self.evaluate_differing(change), note=note)
         evaluation = self._evaluate_outside_vpc_ids(change) or self._evaluate_concerned(change)
         # Without any difference, the item of a discovered resource is either its first one, or one that is sent again.
         return self._without_known(evaluation) if self.event.diff == {} else evaluation
 
+    def evaluate_differing(self, change: ChangedResource) -> Evaluation:
+        """Return the verdicts of the subnets that a change may concern, as far as AWS Config has other results."""
+        return self._without_known(self._evaluate_concerned(change))
+
     def _without_known(self, evaluation: Evaluation) -> Evaluation:
-        """Return the evaluation without the verdicts that AWS Config has: it sends many items again at once."""
+        """Return the evaluation without the verdicts that AWS Config has, because the event may change none."""
         subnet_ids = [verdict.subnet_id for verdict in evaluation.verdicts]
         subnets, name = ResourceType.SUBNET.value, self.event.rule_name
         stored = stored_results_of(self.services.aws.config, name, subnets, subnet_ids)
@@ -219,7 +226,7 @@ class _Rule:
         return replace(evaluation, verdicts=_changed(evaluation.verdicts, time, stored), time=time, stored=stored)
 
     def _evaluate_directory_bucket(self, change: ChangedResource) -> Evaluation:
-        """Return the verdicts of all subnets if a bucket is the Region's first or was its last.
+        """Return the verdicts that differ of all subnets if a bucket is the Region's first or was its last.
 
         A listing of buckets may lag behind the event. So a bucket that was created counts as present (scope=ALL). After
         a deletion the listing decides: while it shows a bucket, the verdicts stay, and the next scheduled notification
@@ -228,10 +235,11 @@ class _Rule:
         if self.parameters.scope is not Scope.DIRECTORY_BUCKETS:
             return _nothing("directory buckets matter only if scope=DIRECTORY_BUCKETS")
         if not change.deleted:
-            return replace(self, parameters=replace(self.parameters, scope=Scope.ALL)).evaluate_everything()
+            with_buckets = replace(self, parameters=replace(self.parameters, scope=Scope.ALL))
+            return with_buckets.evaluate_differing(change)
         if unless_denied(self.services.snapshots.has_directory_buckets) is not False:
             return _nothing("the Region has other directory buckets, or they cannot be listed")
-        return self.evaluate_everything()
+        return self.evaluate_differing(change)
 
     def _evaluate_outside_vpc_ids(self, change: ChangedResource) -> Evaluation | None:
         """Evaluate a change in a VPC that vpcIds leaves out from its item only; None if the network must be read.

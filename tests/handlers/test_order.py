@@ -113,31 +113,15 @@ def test_a_clock_that_is_ahead_does_not_hold_a_result(rule: Rule, builder: Build
     """A sweep, or an item that is sent again, replaces what AWS Config had before, whatever time that claims."""
     rule.tell(item(vpc, CAPTURES[0]))
     ahead = datetime.now(UTC) + timedelta(minutes=2)
-    _store(rule, vpc.subnet, ahead)
+    rule.store(vpc.subnet, ahead)
     builder.endpoint(vpc.vpc, vpc.table)
     assert rule.sweep()[vpc.subnet] == "ENDPOINT"
     assert rule.held()[vpc.subnet].reason == "ENDPOINT"
     assert rule.held()[vpc.subnet].ordering > ahead.timestamp()
-    _store(rule, vpc.subnet, ahead + timedelta(minutes=1))
+    rule.store(vpc.subnet, ahead + timedelta(minutes=1))
     again = item(vpc, CAPTURES[0], ResourceType.SUBNET)
     assert rule.tell(again, {}) == {vpc.subnet: "ENDPOINT"}
     assert rule.held()[vpc.subnet].reason == "ENDPOINT"
-
-
-def _store(rule: Rule, subnet_id: str, time: datetime) -> None:
-    """Store a result as an invocation with another clock would."""
-    rule.sandbox.client("config").put_evaluations(
-        Evaluations=[
-            {
-                "ComplianceResourceType": "AWS::EC2::Subnet",
-                "ComplianceResourceId": subnet_id,
-                "ComplianceType": "NON_COMPLIANT",
-                "Annotation": "NAT_GATEWAY: S3 Express traffic crosses a NAT gateway",
-                "OrderingTimestamp": time,
-            }
-        ],
-        ResultToken=rule.loop.results.issue_token(rule.loop.rule.name),
-    )
 
 
 def test_a_deletion_is_final_in_every_order(rule: Rule, builder: Builder, vpc: Private) -> None:

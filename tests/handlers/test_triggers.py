@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -140,6 +141,57 @@ def test_the_event_alone_turns_the_verdicts(
     turned = rule.answers([delivery.answer for delivery in deliveries])
     assert reasons <= set(turned.values())
     assert rule.sweep() == {}
+
+
+VANISHED = "subnet-0123456789abcdef0"
+OF_ONE_VPC = {
+    ResourceType.ROUTE_TABLE: lambda vpc: (vpc.table, {"vpcId": vpc.vpc}),
+    ResourceType.SUBNET: lambda vpc: (vpc.subnet, {"vpcId": vpc.vpc}),
+    ResourceType.VPC_ENDPOINT: lambda vpc: ("vpce-0123456789abcdef0", {"vpcId": vpc.vpc}),
+    ResourceType.NAT_GATEWAY: lambda vpc: (vpc.nat, {"vpcId": vpc.vpc}),
+    ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION: lambda vpc: ("vpcbpa-exclude-1", {"SubnetId": vpc.public_subnet}),
+}
+"""The id and the configuration of a resource that concerns the private subnet of a VPC, by type."""
+OF_ALL = {
+    ResourceType.VPC_ENDPOINT: lambda _: ("vpce-0123456789abcdef0", None),
+    ResourceType.BLOCK_PUBLIC_ACCESS_OPTIONS: lambda _: ("123456789012", {}),
+    ResourceType.DIRECTORY_BUCKET: lambda _: ("lake--use1-az4--x-s3", {}),
+}
+"""The same of a resource that concerns all subnets, such as an endpoint whose item does not name its VPC."""
+
+
+@pytest.mark.parametrize(
+    ("resource_type", "resource", "concerns_all"),
+    [*((*pair, False) for pair in OF_ONE_VPC.items()), *((*pair, True) for pair in OF_ALL.items())],
+)
+def test_a_change_leaves_as_it_is_whatever_it_does_not_concern(
+    sandbox: Sandbox,
+    builder: Builder,
+    resource_type: ResourceType,
+    resource: Callable[[Private], tuple[str, object]],
+    concerns_all: bool,
+) -> None:
+    """Only the subnets that it concerns are evaluated: no other result is replaced, and no other subnet is called deleted."""
+    vpc, other = Private(builder), Private(builder)
+    rule = Rule(sandbox, {"scope": "DIRECTORY_BUCKETS"} if resource_type == ResourceType.DIRECTORY_BUCKET else None)
+    earlier = datetime.now(UTC) - timedelta(days=1)
+    for subnet_id in (vpc.subnet, other.public_subnet, VANISHED):
+        rule.store(subnet_id, earlier)
+    before = rule.held()
+    resource_id, configuration = resource(vpc)
+    item = {
+        "awsAccountId": sandbox.account_id,
+        "configurationItemCaptureTime": datetime.now(UTC).isoformat(),
+        "configurationItemStatus": "OK",
+        "resourceType": resource_type,
+        "resourceId": resource_id,
+        "configuration": configuration,
+    }
+    rule.tell(item)
+    after = rule.held()
+    assert vpc.nat in after[vpc.subnet].annotation
+    assert after[VANISHED] == before[VANISHED]
+    assert (after[other.public_subnet] != before[other.public_subnet]) == concerns_all
 
 
 # --- items that are sent again -----------------------------------------------------------------------------------------

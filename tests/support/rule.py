@@ -117,6 +117,18 @@ class Rule:
         """Invoke the function with the given item and return the reason of every subnet that was evaluated."""
         return self.answers([self.invoke(self.event(item, diff, **more))])
 
+    def store(self, subnet_id: str, time: datetime) -> None:
+        """Store a result of this time as somebody else who has a result token of the rule would."""
+        result = {
+            "ComplianceResourceType": "AWS::EC2::Subnet",
+            "ComplianceResourceId": subnet_id,
+            "ComplianceType": "NON_COMPLIANT",
+            "Annotation": "NAT_GATEWAY: stored by somebody else",
+            "OrderingTimestamp": time,
+        }
+        token = self.loop.results.issue_token(self.loop.rule.name)
+        self.sandbox.client("config").put_evaluations(Evaluations=[result], ResultToken=token)
+
     @property
     def now(self) -> str:
         """Return a time of AWS Config that is later than everything that the sandbox has recorded."""

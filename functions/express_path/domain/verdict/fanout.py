@@ -1,6 +1,6 @@
 """Fan-out: which subnets a changed resource affects."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -47,37 +47,91 @@ class ChangedResource:
 
 def concerned_subnets(change: ChangedResource, tracer: Tracer) -> list[str]:
     """Return the sorted ids of the subnets whose verdict a change may affect, including deleted subnets."""
-    snapshot, subnets = tracer.snapshot, tracer.snapshot.own_subnets
-    in_vpc = {subnet.id for subnet in snapshot.subnets.values() if change.vpc_id in (None, subnet.vpc_id)}
-    match change.resource_type:
-        case ResourceType.SUBNET:
-            return sorted({change.resource_id, *_leading_through({change.resource_id}, tracer)})
-        case ResourceType.VPC_ENDPOINT:
-            # The tables that a gateway endpoint names may have shown that the VPC's list of tables was partial.
-            unknown = () if change.is_appliance_endpoint else _leading_through(in_vpc, tracer)
-            of_vpc = (subnet.id for subnet in subnets if subnet.id in in_vpc)
-            return sorted({*of_vpc, *unknown, *_crossing({change.resource_id}, tracer)})
-        case ResourceType.BLOCK_PUBLIC_ACCESS_OPTIONS:
-            return [subnet.id for subnet in subnets]
-        case ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION:
-            return list(_leading_through({change.subnet_id} if change.subnet_id else in_vpc, tracer))
-        case ResourceType.NAT_GATEWAY:
-            return _crossing({change.resource_id}, tracer)
-        case ResourceType.FIREWALL:
-            return _crossing(_endpoints_of_firewall(change.resource_id, snapshot), tracer)
-        case ResourceType.PREFIX_LIST:
-            naming = _tables_naming(change.resource_id, snapshot)
-            return [subnet.id for subnet in subnets if any(tracer.consults(subnet, table_id) for table_id in naming)]
-        case _:
-            table_ids = {change.resource_id, *_current_tables(change.earlier_subnet_ids, tracer)}
-            affected = {subnet.id for subnet in subnets if _is_affected(change, table_ids, tracer, subnet)}
-            return sorted(affected | change.earlier_subnet_ids)
+    return sorted(set(FAN_OUT[change.resource_type](change, tracer)))
 
 
-def _crossing(hop_ids: Collection[str], tracer: Tracer) -> list[str]:
-    """Return the subnets whose path crosses one of these hops."""
-    subnets = tracer.snapshot.own_subnets
-    return [subnet.id for subnet in subnets if any(hop.id in hop_ids for hop in tracer.hops(subnet))]
+def _of_route_table(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
+    """The subnets that the table governs, governed before, or may govern, and those whose path leads through it."""
+    table_ids = {change.resource_id, *_current_tables(change.earlier_subnet_ids, tracer)}
+    yield from change.earlier_subnet_ids
+    for subnet in tracer.snapshot.own_subnets:
+        if _is_affected(change, table_ids, tracer, subnet):
+            yield subnet.id
+
+
+def _of_subnet(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
+    """The subnet itself, and those whose path leads through a NAT gateway, endpoint, interface, or attachment in it."""
+    yield change.resource_id
+    yield from _leading_through({change.resource_id}, tracer)
+
+
+def _of_endpoint(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
+    """The subnets of its VPC, and those whose path leads through the endpoint or was unknown because of it."""
+    of_vpc = _subnets_of_vpc(change, tracer)
+    yield from (subnet.id for subnet in tracer.snapshot.own_subnets if subnet.id in of_vpc)
+    yield from _crossing({change.resource_id}, tracer)
+    if not change.is_appliance_endpoint:
+        # The tables that a gateway endpoint names may have shown that the VPC's list of tables was partial.
+        yield from _leading_through(of_vpc, tracer)
+
+
+def _of_nat_gateway(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
+    """The subnets whose path crosses the NAT gateway."""
+    return _crossing({change.resource_id}, tracer)
+
+
+def _of_exclusion(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
+    """The subnets of its VPC, or its subnet, and those whose path leads through one of them."""
+    return _leading_through({change.subnet_id} if change.subnet_id else _subnets_of_vpc(change, tracer), tracer)
+
+
+def _of_prefix_list(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
+    """The subnets whose path consults a route table, of a VPC or a transit gateway, that names the list."""
+    naming = _tables_naming(change.resource_id, tracer.snapshot)
+    for subnet in tracer.snapshot.own_subnets:
+        if any(tracer.consults(subnet, table_id) for table_id in naming):
+            yield subnet.id
+
+
+def _of_firewall(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
+    """The subnets whose path crosses one of its endpoints."""
+    return _crossing(_endpoints_of_firewall(change.resource_id, tracer.snapshot), tracer)
+
+
+def _all(_change: ChangedResource, tracer: Tracer) -> Iterator[str]:
+    """All subnets."""
+    return (subnet.id for subnet in tracer.snapshot.own_subnets)
+
+
+def _of_directory_bucket(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
+    """All subnets, if `scope` is DIRECTORY_BUCKETS and the bucket is new or was the Region's last."""
+    return _all(change, tracer)
+
+
+FAN_OUT: Mapping[ResourceType, Callable[[ChangedResource, Tracer], Iterator[str]]] = {
+    ResourceType.ROUTE_TABLE: _of_route_table,
+    ResourceType.SUBNET: _of_subnet,
+    ResourceType.VPC_ENDPOINT: _of_endpoint,
+    ResourceType.NAT_GATEWAY: _of_nat_gateway,
+    ResourceType.PREFIX_LIST: _of_prefix_list,
+    ResourceType.FIREWALL: _of_firewall,
+    ResourceType.BLOCK_PUBLIC_ACCESS_OPTIONS: _all,
+    ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION: _of_exclusion,
+    ResourceType.DIRECTORY_BUCKET: _of_directory_bucket,
+}
+"""Which subnets a change of each type concerns. how-it-decides.md shows the docstrings of these functions."""
+
+
+def _subnets_of_vpc(change: ChangedResource, tracer: Tracer) -> set[str]:
+    """Return the subnets of the VPC of a change, also those of other accounts; all if the VPC is not known."""
+    return {subnet.id for subnet in tracer.snapshot.subnets.values() if change.vpc_id in (None, subnet.vpc_id)}
+
+
+def _crossing(hop_ids: Collection[str], tracer: Tracer) -> Iterator[str]:
+    """Yield the subnets whose path crosses one of these hops."""
+    for subnet in tracer.snapshot.own_subnets:
+        if any(hop.id in hop_ids for hop in tracer.hops(subnet)):
+            yield subnet.id
 
 
 def _leading_through(subnet_ids: Collection[str], tracer: Tracer) -> Iterator[str]:
