@@ -33,7 +33,7 @@ NETWORK = snapshot(
 )
 """vpc-1 with two tables, vpc-2 without visible tables, and a subnet that only another account lists."""
 
-TABLE, SUBNET, ENDPOINT, NAT, OPTIONS, EXCLUSION, LIST, FIREWALL, _ = ResourceType
+TABLE, SUBNET, ENDPOINT, NAT, OPTIONS, EXCLUSION, LIST, FIREWALL, BUCKET = ResourceType
 
 
 @pytest.mark.parametrize(
@@ -139,6 +139,7 @@ BEHIND_FIREWALL_SUBNET = ["subnet-behind-firewall", "subnet-firewall", "subnet-s
         (ChangedResource(EXCLUSION, "exclusion", "vpc-1"), BEHIND_NAT_SUBNET),
         (ChangedResource(EXCLUSION, "exclusion", "vpc-2"), ["subnet-spoke"]),
         (ChangedResource(OPTIONS, "123456789012"), sorted(FAR.subnets)),
+        (ChangedResource(BUCKET, "lake--use1-az4--x-s3"), sorted(FAR.subnets)),
         (ChangedResource(LIST, "pl-own"), ["subnet-list"]),
         (ChangedResource(LIST, "pl-unused"), []),
         (ChangedResource(FIREWALL, "arn-fw"), ["subnet-behind-firewall"]),
@@ -151,7 +152,7 @@ BEHIND_FIREWALL_SUBNET = ["subnet-behind-firewall", "subnet-firewall", "subnet-s
     ],
 )
 def test_a_change_of_what_paths_lead_through(change: ChangedResource, concerned: list[str]) -> None:
-    """Subnets, exclusions, lists, endpoints, and firewalls concern those behind them; the options concern all."""
+    """Subnets, exclusions, lists, endpoints, and firewalls concern those behind them; the options and buckets all."""
     assert concerned_subnets(change, Tracer(FAR)) == concerned
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from express_path.domain.network.resources import Subnet, TargetKind
+from express_path.domain.network.resources import AnyRouteTable, Subnet, TargetKind
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.tracing import Tracer
@@ -156,7 +156,8 @@ def _places(hop: Hop, snapshot: Snapshot) -> Iterable[str | None]:
 
 def _tables_naming(prefix_list_id: str, snapshot: Snapshot) -> set[str]:
     """Return the route tables, of VPCs and of transit gateways, with a route to a prefix list or to one of its entries."""
-    tables = (*snapshot.route_tables.values(), *(snapshot.transit_gateway_route_tables or {}).values())
+    of_transit_gateways = (snapshot.transit_gateway_route_tables or {}).values()
+    tables: tuple[AnyRouteTable, ...] = (*snapshot.route_tables.values(), *of_transit_gateways)
     return {
         table.id
         for table in tables
