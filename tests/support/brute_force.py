@@ -258,8 +258,9 @@ class BruteForce:
         """Return the reasons at the end of a path; an internet gateway can be closed."""
         if kind != "local" and walk.mode == "block-bidirectional":
             return DROPPED
-        is_unclear = walk.mode == "unknown" or (walk.mode == "block-ingress" and kind == "igw")
-        if kind != "local" and is_unclear and not walk.skip_gateway_endpoints:
+        if walk.mode == "block-ingress" and kind == "igw":
+            return UNKNOWN
+        if walk.mode == "unknown" and kind != "local" and not walk.skip_gateway_endpoints:
             return UNKNOWN
         return frozenset({ENDS[kind]})
 

@@ -62,7 +62,7 @@ def network(to: str, *, first: BlockMode = OFF, second: BlockMode = OFF, beyond:
         ("nat-1", INGRESS, OFF, "NAT_GATEWAY"),
         ("vpce-f", OFF, INGRESS, "UNRESOLVED_EGRESS"),
         ("vpce-f", UNKNOWN, INGRESS, "UNRESOLVED_EGRESS"),
-        ("eni-1", OFF, INGRESS, "NAT_INSTANCE"),
+        ("eni-1", OFF, INGRESS, "UNRESOLVED_EGRESS"),
     ],
 )
 def test_the_states_of_the_subnets_on_the_way_count(to: str, first: BlockMode, second: BlockMode, reason: str) -> None:

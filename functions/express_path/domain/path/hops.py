@@ -157,7 +157,7 @@ def follow_internet_gateway(tracer: RouteTracer, route: Route, addresses: Addres
     if state.block_mode is BlockMode.UNKNOWN and not state.skip_gateway_endpoints:
         return unresolved(route, addresses, _NOT_KNOWN_OPEN)
     is_egress_only = route.target_kind is TargetKind.EGRESS_ONLY_INTERNET_GATEWAY
-    if state.block_mode is BlockMode.INGRESS and not is_egress_only and not state.skip_gateway_endpoints:
+    if state.block_mode is BlockMode.INGRESS and not is_egress_only:
         return unresolved(route, addresses, _INGRESS_ONLY, unknown=Unknown.BLOCK_INGRESS)
     return terminal(route, addresses, Reason.INTERNET_GATEWAY)
 
