@@ -193,6 +193,7 @@ ZONE = {"Attachment": {"EndpointId": "vpce-1", "Status": "READY"}}
         ({}, ZONE, (("vpce-1",), False, False)),
         ({"TransparentFilteringNatScope": "NAT_ALL"}, ZONE, (("vpce-1",), False, False)),
         ({"ProxySettings": {"DomainName": "p"}}, ZONE, (("vpce-1",), True, True)),
+        ({"ProxySettings": {}}, ZONE, (("vpce-1",), True, True)),
         (
             {"ProxySettings": {"DomainName": "p"}, "TransparentFilteringNatScope": "NAT_NONE"},
             ZONE,
@@ -347,6 +348,13 @@ def test_entries_alone_are_a_list_of_nobody() -> None:
 def test_an_aws_list_without_entries_is_unreadable() -> None:
     """AWS publishes no empty list, so nothing was read."""
     assert read.prefix_lists([], [MANAGED], {"pl-1": []})["pl-1"].cidrs is None
+
+
+@pytest.mark.parametrize("managed", [[], [MANAGED]])
+def test_the_blocks_of_an_aws_list_are_all_that_any_call_shows(managed: list) -> None:
+    """One of the two calls was made earlier than the other."""
+    found = read.prefix_lists([PLAIN], managed, {"pl-1": [{"Cidr": "192.0.2.0/24"}, {"Cidr": "198.51.100.0/24"}]})
+    assert list(map(str, found["pl-1"].cidrs or ())) == ["198.51.100.0/24", "192.0.2.0/24"]
 
 
 @pytest.mark.parametrize(

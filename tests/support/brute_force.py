@@ -81,6 +81,7 @@ class BruteForce:
         if table is None:
             return self.compliance("UNRESOLVED_EGRESS"), "UNRESOLVED_EGRESS"
         used = {self.worst(self.fate(address, table, subnet)) for address in self.addresses(subnet)}
+        used |= self.doubts(subnet, table)
         if subnet.has_ipv6 and self.may_have_another_list() and self.leads_somewhere_by_ipv6(table):
             used.add("UNRESOLVED_EGRESS")
         reason = "PARTLY_NAT" if "ENDPOINT" in used and used & NATS else self.worst(used or NOWHERE)
@@ -88,7 +89,7 @@ class BruteForce:
 
     def may_have_another_list(self) -> bool:
         """Return whether S3 Express may have an IPv6 list that nobody has seen."""
-        families = {found.family.value for found in self.express_prefix_lists()}
+        families = {found.family.value for found in (*self.express_prefix_lists(), *self.doubtful_prefix_lists())}
         return "IPv6" not in families and not self.snapshot.lists_ipv6_prefix_lists
 
     def leads_somewhere_by_ipv6(self, table: RouteTable) -> bool:
@@ -96,13 +97,8 @@ class BruteForce:
         for route in table.routes:
             if route.target_id == "local":
                 continue
-            blocks = [block for block, _ in self.destinations(route)]
-            if any(block.version == 6 for block in blocks):
+            if self.may_match(route, 6):
                 return True
-            if isinstance(route.destination, str):
-                found = self.snapshot.prefix_lists.get(route.destination)
-                if found is None or (found.cidrs is None and found.family.value == "IPv6"):
-                    return True
         return False
 
     def compliance(self, reason: str) -> str:
@@ -135,7 +131,8 @@ class BruteForce:
         nobody_has_one = self.snapshot.has_directory_buckets is False and shared is not None and subnet.id not in shared
         if parameters.scope == "DIRECTORY_BUCKETS" and nobody_has_one:
             return "NO_DIRECTORY_BUCKETS"
-        return None if any(self.express_prefix_lists()) else "SERVICE_NOT_OFFERED"
+        listed = [*self.express_prefix_lists(), *self.doubtful_prefix_lists()]
+        return None if listed else "SERVICE_NOT_OFFERED"
 
     def express_prefix_lists(self) -> Iterator[PrefixList]:
         """Yield the Region's S3 Express prefix lists."""
@@ -143,6 +140,34 @@ class BruteForce:
             service = prefix_list.name.removeprefix("cn.").removeprefix("com.amazonaws.").replace(".ipv6.", ".")
             if prefix_list.aws_owned and service == f"{self.snapshot.region}.s3express":
                 yield prefix_list
+
+    def doubtful_prefix_lists(self) -> Iterator[PrefixList]:
+        """Yield AWS's other lists whose name contains the service's, unless they are of another Region."""
+        for prefix_list in self.snapshot.prefix_lists.values():
+            is_other = "s3express" in prefix_list.name and prefix_list not in [*self.express_prefix_lists()]
+            if prefix_list.aws_owned and is_other and "eu-west-1" not in prefix_list.name:
+                yield prefix_list
+
+    def doubts(self, subnet: Subnet, table: RouteTable) -> set[str]:
+        """Return what may happen to the addresses of doubtful lists: unknown if any route may carry their family."""
+        found = set()
+        for prefix_list in self.doubtful_prefix_lists():
+            versions = [6] if prefix_list.family == "IPv6" else [4, 6]
+            uses = {4: not subnet.ipv6_native, 6: subnet.has_ipv6 and (prefix_list.family == "IPv6" or subnet.dns64)}
+            for version in filter(uses.__getitem__, versions):
+                routes = [route for route in table.routes if route.state != "blackhole" and route.target_id != "local"]
+                carries = any(self.may_match(route, version) for route in routes)
+                found.add("UNRESOLVED_EGRESS" if carries else "NO_ROUTE")
+        return found
+
+    def may_match(self, route: Route, version: int) -> bool:
+        """Return whether a route may match an address of an IP version."""
+        if any(block.version == version for block, _ in self.destinations(route)):
+            return True
+        if not isinstance(route.destination, str):
+            return False
+        found = self.snapshot.prefix_lists.get(route.destination)
+        return found is None or (found.cidrs is None and found.family == f"IPv{version}")
 
     def addresses(self, subnet: Subnet) -> Iterator[Address]:
         """Yield every S3 Express address that hosts in the subnet can use."""
@@ -175,7 +200,11 @@ class BruteForce:
         return None
 
     def lists_tables_in_part(self, vpc_id: str) -> bool:
-        """Return whether an endpoint of a VPC that is not being deleted names a table that is not listed."""
+        """Return whether an endpoint or a NAT gateway of a VPC, not being deleted, names a table that is not listed."""
+        for gateway in self.snapshot.nat_gateways.values():
+            names_another = gateway.route_table_id and gateway.route_table_id not in self.snapshot.route_tables
+            if gateway.vpc_id == vpc_id and names_another and gateway.state not in ("failed", "deleting", "deleted"):
+                return True
         return any(
             endpoint.vpc_id == vpc_id and endpoint.state in ("available", "pending")
             for endpoint in self.snapshot.vpc_endpoints.values()

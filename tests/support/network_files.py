@@ -662,11 +662,17 @@ def _prefix_lists(
     *,
     s3express: Sequence[str] = S3EXPRESS_CIDRS,
     s3express_ipv6: bool = False,
+    s3express_entries: Sequence[str] = (),
     customers: Resources | None = None,
 ) -> Responses:
-    """Return the files of prefix lists; a customer-managed list without entries is one that could not be read."""
+    """Return the files of prefix lists; a customer-managed list without entries is one that could not be read.
+
+    s3express_entries are what GetManagedPrefixListEntries returns of pl-s3express, if it was called.
+    """
     lists = lists_of_aws(place, s3express, s3express_ipv6=s3express_ipv6)
     responses = _listed(dump.PREFIX_LISTS, [prefix_list_row(row) for row in lists])
+    if s3express_entries:
+        responses[f"{dump.ENTRIES_FOLDER}/pl-s3express.json"] = entries_response("pl-s3express", s3express_entries)
     if customers is None:
         return responses
     managed = [

@@ -106,6 +106,8 @@ ROUTED = lists(lambda random: (DESTINATIONS(random), RANKS(random)), max_size=2)
 STATE = mostly("active", "blackhole")
 EXPRESS_TARGET = mostly("vpce-express", "vpce-pending", "vpce-unlisted")
 LEFT_OUT = mostly((), ("pl-express",), ("pl-express6",), ("pl-express", "pl-express6"))
+ODD_NAME = mostly("", f"com.amazonaws.{REGION}.s3express.ipv6", "", "com.amazonaws.eu-west-1.s3express", "")
+ODD_COPY = sampled_from(["pl-express", "pl-express6", "pl-s3"])
 TWIN = sampled_from(["pl-own", "pl-express"])
 ENTRIES = {family: lists(blocks(BASES[family], 1), min_size=1, max_size=3, unique=True) for family in Family}
 
@@ -118,6 +120,9 @@ def prefix_lists(draw: Draw) -> dict[str, PrefixList]:
         family = Family.IPV6 if key.endswith("6") else Family.IPV4
         name, cidrs = EXPRESS.get(key, key), tuple(draw(ENTRIES[family]))
         found[key] = PrefixList(key, name, family, cidrs, aws_owned="own" not in key)
+    name = draw(ODD_NAME)
+    if name:
+        found["pl-odd"] = replace(found[draw(ODD_COPY)], id="pl-odd", name=name)
     # Two lists with the same entries: AWS decides at random. A customer may name a list as AWS does.
     found["pl-other"] = replace(found[draw(TWIN)], id="pl-other", name=EXPRESS["pl-express"], aws_owned=False)
     found["pl-hidden"] = PrefixList("pl-hidden", "hidden", Family.IPV4, None, aws_owned=False)
@@ -312,7 +317,8 @@ CLOSED = sampled_from([False] * 5 + [True])
 TO_INTERNET = tuple(
     Route(parse_cidr(block), "igw-1", TargetKind.INTERNET_GATEWAY) for block in ("0.0.0.0/0", "::/0", "64:ff9b::/96")
 )
-REGIONAL = sampled_from([None, None, "rtb-b1", "rtb-b1", "rtb-a0"])
+REGIONAL = sampled_from([None, None, None, "rtb-b1", "rtb-b1", "rtb-a0", "rtb-unseen"])
+GATEWAY_STATE = mostly("available", "", "deleted", "pending")
 CONNECTIVITY = mostly("public", "private")
 BUCKETS = mostly(True, False, None)
 SHARED = sampled_from([None, frozenset[str](), frozenset({"subnet-a1", "subnet-b1"})])
@@ -323,7 +329,12 @@ def snapshots(draw: Draw, followed: tuple[str, ...] = FOLLOWED) -> Snapshot:
     """Return a snapshot of one Region in which optional parts are sometimes unreadable."""
     regional = draw(REGIONAL)
     gateway = NatGateway(
-        "nat-1", "vpc-b", None if regional else draw(ANY_SUBNET), draw(CONNECTIVITY), route_table_id=regional
+        "nat-1",
+        "vpc-b",
+        None if regional else draw(ANY_SUBNET),
+        draw(CONNECTIVITY),
+        route_table_id=regional,
+        state=draw(GATEWAY_STATE),
     )
     firewall = draw(FIREWALLS)
     found_subnets, tables = draw(subnets()), draw(route_tables(followed))

@@ -130,9 +130,9 @@ class Aggregator:
         """
         subnets = self._subnets(regions)
         endpoints = self._records("AWS::EC2::VPCEndpoint", vpc_endpoint, regions)
+        gateways = self._records("AWS::EC2::NatGateway", nat_gateway, regions)
         tables = self._records(_ROUTE_TABLE, route_table, regions)
         vpcs = self._records("AWS::EC2::VPC", vpc, regions)
-        gateways = self._records("AWS::EC2::NatGateway", nat_gateway, regions)
         lists = self._prefix_lists(subnets, regions)
         interfaces = self._interfaces([table for by_id in tables.values() for table in by_id.values()], regions)
         buckets = self._descriptions("AWS::S3Express::DirectoryBucket", regions)

@@ -60,9 +60,9 @@ ROUTE_TABLES = DumpFile("route-tables.json", "RouteTables", "aws ec2 describe-ro
 VPC_ENDPOINTS = DumpFile("vpc-endpoints.json", "VpcEndpoints", "aws ec2 describe-vpc-endpoints")
 NAT_GATEWAYS = DumpFile("nat-gateways.json", "NatGateways", "aws ec2 describe-nat-gateways")
 PREFIX_LISTS = DumpFile("prefix-lists.json", "PrefixLists", "aws ec2 describe-prefix-lists")
-REQUIRED = (VPCS, SUBNETS, VPC_ENDPOINTS, ROUTE_TABLES, NAT_GATEWAYS, PREFIX_LISTS)
-"""In the order in which they are read: endpoints first, because one that names a table which is not listed shows that
-the list of tables is partial."""
+REQUIRED = (VPCS, SUBNETS, VPC_ENDPOINTS, NAT_GATEWAYS, ROUTE_TABLES, PREFIX_LISTS)
+"""In the order in which they are read: endpoints and NAT gateways first, because one that names a table which is not
+listed shows that the list of tables is partial."""
 NETWORK_INTERFACES = DumpFile("network-interfaces.json", "NetworkInterfaces", "aws ec2 describe-network-interfaces")
 MANAGED_PREFIX_LISTS = DumpFile("managed-prefix-lists.json", "PrefixLists", "aws ec2 describe-managed-prefix-lists")
 ATTACHMENTS = DumpFile(
@@ -311,9 +311,12 @@ def _is_of_region(name: str, region: str) -> bool:
 
 
 def check_express_lists(folder: Path, snapshot: Snapshot) -> None:
-    """Raise DumpError if there is a gateway endpoint of S3 Express, but no prefix list of S3 Express."""
-    if snapshot.express_prefix_lists:
+    """Raise DumpError if there is no prefix list of S3 Express, but a gateway endpoint of it or a directory bucket."""
+    if snapshot.offers_express:
         return
+    if snapshot.has_directory_buckets:
+        fault = f"has no s3express prefix list, although {DIRECTORY_BUCKETS.name} has a directory bucket"
+        raise _fault(folder, PREFIX_LISTS, fault, snapshot.region)
     for endpoint in snapshot.vpc_endpoints.values():
         if endpoint.endpoint_type == "gateway" and endpoint.service_name.endswith(".s3express"):
             fault = f"has no s3express prefix list, although {endpoint.id} is a gateway endpoint of S3 Express"

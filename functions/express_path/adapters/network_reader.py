@@ -89,9 +89,8 @@ class SnapshotReader:
     def _network(self, account_id: str, vpc_id: str | None, optional: OptionalReads) -> Snapshot:
         of_vpc = {"Filters": [{"Name": "vpc-id", "Values": [vpc_id]}]} if vpc_id else {}
         subnets = self._read("describe_subnets", "Subnets", subnet, of_vpc)
-        # Before the tables: an endpoint that names a table which is created in between would show a partial list.
+        # Before the tables: what names a table that is created in between would show a partial list.
         endpoints = self._read("describe_vpc_endpoints", "VpcEndpoints", vpc_endpoint, of_vpc)
-        tables = self._read("describe_route_tables", "RouteTables", route_table, of_vpc)
         vpcs = self._read("describe_vpcs", "Vpcs", vpc, of_vpc)
         # A target that starts with nat- is enough for one VPC, unless Block Public Access may have closed the gateway.
         modes = {found.block_mode for found in vpcs.values()} | {found.block_mode for found in subnets.values()}
@@ -100,6 +99,7 @@ class SnapshotReader:
             gateways = self._read("describe_nat_gateways", "NatGateways", nat_gateway, {})
         elif BlockMode.BIDIRECTIONAL in modes:
             gateways = self.nat_gateways(vpc_id)
+        tables = self._read("describe_route_tables", "RouteTables", route_table, of_vpc)
         routes = (route for table in tables.values() for route in table.routes)
         named = {route.destination for route in routes if isinstance(route.destination, str)}
         lists = self._prefix_lists.read(named, families_of(subnets.values()), optional)

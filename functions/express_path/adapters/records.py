@@ -97,12 +97,18 @@ def subnet(description: Description) -> Subnet:
 
 
 def _has_ipv6(description: Description, subnet_id: str) -> bool:
-    """Return whether one of a subnet's IPv6 CIDR blocks is associated."""
+    """Return whether one of a subnet's IPv6 CIDR blocks is associated, or may be: its state is missing, or new here.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_SubnetCidrBlockState.html
+    """
     associations = rows(description, "Ipv6CidrBlockAssociationSet", subnet_id)
     if not associations:  # the usual case
         return False
     states = [nested(association, "Ipv6CidrBlockState", subnet_id) for association in associations]
-    return any(optional_identifier(state, "State", subnet_id) == "associated" for state in states)
+    return any(optional_identifier(state, "State", subnet_id).lower() not in _WITHOUT_IPV6 for state in states)
+
+
+_WITHOUT_IPV6 = ("associating", "disassociating", "disassociated", "failing", "failed")
 
 
 _BLOCK_MODES = {mode.value: mode for mode in BlockMode}
@@ -192,6 +198,7 @@ def nat_gateway(description: Description) -> NatGateway:
         connectivity=optional_identifier(description, "ConnectivityType", gateway_id) or "public",
         availability_mode=optional_identifier(description, "AvailabilityMode", gateway_id) or "zonal",
         route_table_id=optional_identifier(description, "RouteTableId", gateway_id) or None,
+        state=optional_identifier(description, "State", gateway_id).lower(),
         proxy_firewall_arn=next(
             (
                 optional_identifier(appliance, "ApplianceArn", gateway_id)
@@ -325,17 +332,27 @@ def prefix_lists(
 ) -> dict[str, PrefixList]:
     """Join DescribePrefixLists, DescribeManagedPrefixLists and the Entries by list id into records by id.
 
-    Entries alone are enough to know what a route matches, even if their list may not be described.
+    Entries alone are enough to know what a route matches, even if their list may not be described. If the two calls show
+    different blocks of a list that AWS owns, because one of them was made earlier, the list has all of them.
     """
-    listed = entries or {}
+    blocks = {list_id: entry_blocks(rows, list_id) for list_id, rows in (entries or {}).items()}
     found = {record.id: record for record in map(_plain, plain)}
     for description in managed:
-        record = _managed(description, listed.get(str(description.get("PrefixListId"))))
+        record = _managed(description)
         known = found.get(record.id)
-        if record.cidrs is None and known:
-            record = replace(record, cidrs=known.cidrs)
-        found[record.id] = record
-    return {list_id: _undescribed(list_id, rows) for list_id, rows in listed.items()} | found
+        found[record.id] = replace(record, cidrs=known.cidrs) if known else record
+    for list_id, cidrs in blocks.items():
+        found[list_id] = _with_entries(found.get(list_id), list_id, cidrs)
+    return found
+
+
+def _with_entries(known: PrefixList | None, list_id: str, cidrs: tuple[Cidr, ...]) -> PrefixList:
+    """Return a list with its entries; without a name and an owner, it is not AWS-managed."""
+    if known is None:
+        return PrefixList(list_id, "", _family("", cidrs), cidrs, aws_owned=False)
+    if not known.aws_owned:
+        return replace(known, cidrs=cidrs)
+    return replace(known, cidrs=tuple(dict.fromkeys((*(known.cidrs or ()), *cidrs))) or None)
 
 
 def shows_express_lists(managed: Iterable[Description], region: str) -> bool:
@@ -361,24 +378,15 @@ def _plain(description: Description) -> PrefixList:
 
 
 def _family(name: str, cidrs: Iterable[Cidr]) -> Family:
-    return next((cidr.family for cidr in cidrs), Family.IPV6 if ".ipv6." in name else Family.IPV4)
+    return next((cidr.family for cidr in cidrs), Family.IPV6 if "ipv6" in name else Family.IPV4)
 
 
-def _managed(description: Description, entries: Sequence[Description] | None) -> PrefixList:
+def _managed(description: Description) -> PrefixList:
     list_id = identifier(description, "PrefixListId", "PrefixLists")
     family = member(description, "AddressFamily", list_id, Family)
-    cidrs = None if entries is None else entry_blocks(entries, list_id)
     aws_owned = identifier(description, "OwnerId", list_id) == "AWS"
-    if aws_owned and not cidrs:
-        cidrs = None
     name = optional_free_text(description, "PrefixListName", list_id)
-    return PrefixList(list_id, name, family, cidrs, aws_owned, number(description, "MaxEntries", list_id))
-
-
-def _undescribed(list_id: str, entries: Sequence[Description]) -> PrefixList:
-    """Return a list of which only the entries are known; without a name and an owner it is not AWS-managed."""
-    cidrs = entry_blocks(entries, list_id)
-    return PrefixList(list_id, "", _family("", cidrs), cidrs, aws_owned=False)
+    return PrefixList(list_id, name, family, None, aws_owned, number(description, "MaxEntries", list_id))
 
 
 def entry_blocks(entries: Iterable[Description], list_id: str) -> tuple[Cidr, ...]:
@@ -416,7 +424,7 @@ def association_firewall(answer: Description) -> str:
 def _firewall(answer: Description) -> Firewall:
     """Return the record of an answer of DescribeFirewall.
 
-    ProxySettings or NatGatewayAttachments show a NAT/Proxy firewall, which translates unless its
+    ProxySettings, even if empty, or NatGatewayAttachments show a NAT/Proxy firewall, which translates unless its
     TransparentFilteringNatScope is NAT_NONE
     (https://docs.aws.amazon.com/network-firewall/latest/developerguide/nfw-proxy-concepts.html).
     """
@@ -428,7 +436,7 @@ def _firewall(answer: Description) -> Firewall:
         zone: [optional_identifier(row, "NatGatewayId", arn) for row in rows(state, "NatGatewayAttachments", arn)]
         for zone, state in _zones(status, "SyncStates", arn)
     }
-    is_proxy = bool(nested(firewall, "ProxySettings", arn)) or any(gateways.values())
+    is_proxy = firewall.get("ProxySettings") is not None or any(gateways.values())
     scope = optional_identifier(firewall, "TransparentFilteringNatScope", arn)
     return Firewall(
         arn=arn,

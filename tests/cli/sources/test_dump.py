@@ -59,7 +59,7 @@ def test_the_required_files_alone(tmp_path: Path) -> None:
 
 def test_every_optional_file(tmp_path: Path) -> None:
     """Each optional file adds its resources."""
-    empty_dump(tmp_path)
+    empty_dump(tmp_path, PrefixLists=listed(f"{REGION}.s3express"))
     for name, document in OPTIONAL.items():
         write(tmp_path / name, document)
     region = read(tmp_path)
@@ -342,6 +342,13 @@ def test_prefix_lists_that_cannot_be_those_of_the_region_are_refused(
     error = refusal(tmp_path, "prefix-lists.json")
     assert fault in error.fault
     assert "or correct the Region in identity.json" in error.remedy
+
+
+def test_directory_buckets_where_the_service_is_not_offered_are_refused(tmp_path: Path) -> None:
+    """There are buckets, so the lists are not those of the Region, or some are missing."""
+    empty_dump(tmp_path, PrefixLists=listed(f"{REGION}.s3"))
+    write(tmp_path / "directory-buckets.json", OPTIONAL["directory-buckets.json"])
+    assert "although directory-buckets.json has a directory bucket" in refusal(tmp_path, "prefix-lists.json").fault
 
 
 def test_a_region_without_the_service_has_no_list_of_it(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import Association, NatGateway, PrefixList, Vpc
-from express_path.domain.network.snapshot import Snapshot, is_express_service
+from express_path.domain.network.snapshot import Snapshot, is_express_service, may_be_express_service
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import DELETED, LEFT_SCOPE, outside_vpc_ids, verdict_without_network
 from tests.support.make import (
@@ -175,7 +175,8 @@ def test_the_governing_table(tables: list, governing: str | None) -> None:
     Where two tables claim to be the one, as a list read during a change may show it, neither is known to be.
     """
     regional = NatGateway("nat-1", "vpc-1", availability_mode="regional", route_table_id="rtb-regional")
-    assert verdict_on(one(route_tables=by_id(*tables), nat_gateways=by_id(regional))).route_table_id == governing
+    listed = by_id(table("rtb-regional"), *tables)
+    assert verdict_on(one(route_tables=listed, nat_gateways=by_id(regional))).route_table_id == governing
 
 
 BY_DEFAULT = one(route_tables=by_id(table("rtb-0", TO_ENDPOINT, main=True)))
@@ -260,3 +261,41 @@ def test_hops_are_those_of_every_address() -> None:
 def test_the_service_is_known_by_name_and_region(name: str, known: bool) -> None:
     """A list counts in any partition and for either family, but only in this Region."""
     assert is_express_service(name, "us-east-1") is known
+
+
+@pytest.mark.parametrize(
+    ("name", "doubtful"),
+    [
+        ("com.amazonaws.us-east-1.s3express.ipv6", True),
+        ("com.amazonaws.global.S3Express", True),
+        ("com.amazonaws.us-east-1.s3express-onezone", True),
+        (EXPRESS, False),
+        ("com.amazonaws.us-east-1.s3", False),
+        ("com.amazonaws.eu-west-1.s3express", False),
+        ("com.amazonaws.eu-west-1.s3express.ipv6", False),
+    ],
+)
+def test_a_name_of_an_unknown_form_may_be_the_services(name: str, doubtful: bool) -> None:
+    """It contains the service's name, and is not known to be that of another Region."""
+    assert may_be_express_service(name, "us-east-1") is doubtful
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({}, "UNRESOLVED_EGRESS"),
+        ({"aws_owned": False}, "ENDPOINT"),
+        ({"family": Family.IPV6}, "ENDPOINT"),
+    ],
+)
+def test_a_doubtful_list_has_unknown_addresses_of_its_family(change: dict, reason: str) -> None:
+    """The subnet has no IPv6, and customers choose the names of their lists."""
+    doubtful = replace(EXPRESS_LIST, id="pl-odd", name="com.amazonaws.us-east-1.s3express.ipv6", **change)
+    assert verdict_on(one(TO_ENDPOINT, prefix_lists=by_id(EXPRESS_LIST, doubtful))).reason == reason
+
+
+def test_a_doubtful_list_alone_may_be_the_services() -> None:
+    """SERVICE_NOT_OFFERED needs certainty. Without any route, no address has a way out."""
+    doubtful = by_id(replace(EXPRESS_LIST, name="com.amazonaws.us-east-1.s3express.dual"))
+    assert verdict_on(one(TO_NAT, prefix_lists=doubtful)).reason == "UNRESOLVED_EGRESS"
+    assert verdict_on(one(prefix_lists=doubtful)).reason == "NO_ROUTE"

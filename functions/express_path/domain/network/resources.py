@@ -247,6 +247,7 @@ class NatGateway:
     availability_mode: str = "zonal"
     route_table_id: str | None = None
     proxy_firewall_arn: str = ""
+    state: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,12 +129,41 @@ class Snapshot:
             if prefix_list.aws_owned and is_express_service(prefix_list.name, self.region)
         )
 
+    @cached_property
+    def doubtful_prefix_lists(self) -> tuple[PrefixList, ...]:
+        """AWS's lists that may have further addresses of S3 Express in this Region, sorted by id.
+
+        Their names contain the service's name in a form that is not known here.
+        """
+        lists = (self.prefix_lists[list_id] for list_id in sorted(self.prefix_lists))
+        return tuple(
+            prefix_list
+            for prefix_list in lists
+            if prefix_list.aws_owned and may_be_express_service(prefix_list.name, self.region)
+        )
+
+    @property
+    def offers_express(self) -> bool:
+        """Whether the Region has a prefix list of S3 Express, or one that may be."""
+        return bool(self.express_prefix_lists or self.doubtful_prefix_lists)
+
 
 @cache
 def is_express_service(name: str, region: str) -> bool:
     """Return whether a name is that of S3 Express in a Region, in any partition (cn.com.amazonaws...)."""
     pattern = rf"(?:[a-z]+\.)*amazonaws\.{re.escape(region)}(?:\.ipv6)?\.s3express"
     return re.fullmatch(pattern, name) is not None
+
+
+_REGION = re.compile(r"[a-z]{2,}(-[a-z]+)+-[0-9]+")
+
+
+@cache
+def may_be_express_service(name: str, region: str) -> bool:
+    """Return whether a name contains that of S3 Express in a form that is not known here, and names no other Region."""
+    if "s3express" not in name.lower() or is_express_service(name, region):
+        return False
+    return all(part == region for part in name.split(".") if _REGION.fullmatch(part))
 
 
 class _Owned(Protocol):

@@ -22,6 +22,9 @@ from express_path.domain.path.reasons import Unknown
 
 _EXISTING = ("available", "pending")
 """The states of an endpoint that is associated with route tables. One that is deleted may still name deleted tables."""
+_GONE = ("failed", "deleting", "deleted")
+"""The states of a NAT gateway without a route table of its own: EC2 lists those that are deleted for an hour
+(https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-working-with.html)."""
 _TableIds = dict[str, tuple[str, ...]]
 
 
@@ -39,11 +42,20 @@ class GoverningTables:
         """Find what the associations claim, unless it is known from a snapshot with the same ones."""
         self._snapshot = snapshot
         self.claims = claims or claims_of(snapshot.route_tables.values())
-        unlisted = {
-            (endpoint.vpc_id, f"{endpoint.id} names {table_id}")
+        named = [
+            (endpoint.vpc_id, endpoint.id, table_id)
             for endpoint in snapshot.vpc_endpoints.values()
             if endpoint.state in _EXISTING
             for table_id in endpoint.route_table_ids
+        ]
+        named += [
+            (gateway.vpc_id, gateway.id, gateway.route_table_id)
+            for gateway in snapshot.nat_gateways.values()
+            if gateway.route_table_id and gateway.state not in _GONE
+        ]
+        unlisted = {
+            (vpc_id, f"{resource_id} names {table_id}")
+            for vpc_id, resource_id, table_id in named
             if table_id not in snapshot.route_tables
         }
         self._unlisted_by_vpc = dict(sorted(unlisted, reverse=True))
@@ -62,7 +74,8 @@ class GoverningTables:
     def _unlisted_table(self, subnet: Subnet) -> str:
         """Return what names a table that is not listed and may be the subnet's own; empty if its own table is known.
 
-        An association with an endpoint is no evidence for a route, but it shows that the list of tables is partial.
+        An association with an endpoint is no evidence for a route, but it shows that the list of tables is partial. So
+        does a regional NAT gateway's own table.
         """
         for table_id in sorted(subnet.table_ids):
             if table_id not in self._snapshot.route_tables:

@@ -6,7 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from express_path.domain.network.addresses import Cidr, Family, nat64
-from express_path.domain.network.resources import AnyRouteTable, BlockMode, PrefixList, Route, RouteTable, Subnet
+from express_path.domain.network.resources import AnyRouteTable, BlockMode, Route, RouteTable, Subnet
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.hops import FOLLOW
 from express_path.domain.path.origins import Origin, Origins
@@ -39,6 +39,7 @@ _BLACKHOLE = "blackhole: its target no longer exists; replace or delete the rout
 _UNTRANSLATED = "nothing on the path translates 64:ff9b::/96 to IPv4"
 _IPV6_LIST_UNSEEN = "whether S3 Express has an IPv6 prefix list here cannot be read (ec2:DescribeManagedPrefixLists)"
 ENTRIES = "ec2:GetManagedPrefixListEntries"
+_DOUBTFUL = "AWS's prefix list {} may have S3 Express addresses: the form of its name, {}, is not known"
 _ENTRIES_UNREADABLE = f"the prefix list's entries cannot be read ({ENTRIES})"
 
 
@@ -122,15 +123,16 @@ class Tracer:
             is_used = origin.families.include(prefix_list.family)
             is_synthesized = origin.families.dns64 and prefix_list.family is Family.IPV4
             if prefix_list.cidrs is None:
-                if is_used:
-                    yield self._trace_unknown_addresses(table, prefix_list, prefix_list.family)
-                if is_synthesized:
-                    yield self._trace_unknown_addresses(table, prefix_list, Family.IPV6)
+                note = f"the entries of prefix list {prefix_list.id} cannot be read ({ENTRIES})"
+                yield from self._trace_unknown_addresses(table, origin, prefix_list.family, note, ENTRIES)
             for block in prefix_list.cidrs or ():
                 if is_used:
                     yield self.trace(table, block, state)
                 if is_synthesized:
                     yield self.trace(table, nat64(block), state).map(_untranslated_has_no_route)
+        for prefix_list in self.snapshot.doubtful_prefix_lists:
+            note = _DOUBTFUL.format(prefix_list.id, prefix_list.name)
+            yield from self._trace_unknown_addresses(table, origin, prefix_list.family, note)
         if (
             origin.families.ipv6
             and self._may_have_unseen_ipv6_list
@@ -147,15 +149,24 @@ class Tracer:
 
         https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeManagedPrefixLists.html
         """
-        known = {prefix_list.family for prefix_list in self.snapshot.express_prefix_lists}
+        lists = (*self.snapshot.express_prefix_lists, *self.snapshot.doubtful_prefix_lists)
+        known = {prefix_list.family for prefix_list in lists}
         return Family.IPV6 not in known and not self.snapshot.lists_ipv6_prefix_lists
 
-    def _trace_unknown_addresses(self, table: RouteTable, prefix_list: PrefixList, family: Family) -> Trace:
-        addresses = AddressSet(Cidr(family, 0, 0))
-        if not self.index_of(table).has_routes(family):
-            return without_hop(addresses, Reason.NO_ROUTE)
-        note = f"the entries of prefix list {prefix_list.id} cannot be read ({ENTRIES})"
-        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=ENTRIES, unknown=Unknown.PERMISSION)
+    def _trace_unknown_addresses(
+        self, table: RouteTable, origin: Origin, family: Family, note: str, lacks: str = ""
+    ) -> Iterator[Trace]:
+        """Yield the traces of a list's unknown addresses, as a subnet uses them: IPv4 also under 64:ff9b::/96."""
+        unknown = Unknown.PERMISSION if lacks else None
+        used = [family] if origin.families.include(family) else []
+        if origin.families.dns64 and family is Family.IPV4:
+            used.append(Family.IPV6)
+        for used_family in used:
+            addresses = AddressSet(Cidr(used_family, 0, 0))
+            if self.index_of(table).has_routes(used_family):
+                yield without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=lacks, unknown=unknown)
+            else:
+                yield without_hop(addresses, Reason.NO_ROUTE)
 
     def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
         """Follow a block of addresses from a route table; a second lookup in the same table is a loop."""

@@ -218,7 +218,7 @@ class Evaluator:
             return exclusion
         if self.parameters.scope is Scope.DIRECTORY_BUCKETS and self.account.lacks_directory_buckets(subnet.id):
             return Outcome(Reason.NO_DIRECTORY_BUCKETS)
-        if not self.snapshot.express_prefix_lists:
+        if not self.snapshot.offers_express:
             return Outcome(Reason.SERVICE_NOT_OFFERED)
         return None
 
