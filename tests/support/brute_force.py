@@ -3,26 +3,30 @@
 It shares only the records that it reads with the domain. Addresses are those of `ipaddress`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from functools import cache
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from itertools import chain
-from typing import NamedTuple
+from itertools import chain, product
+from typing import Any, NamedTuple
 
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import (
+    NatGateway,
     NetworkInterface,
     PrefixList,
     Route,
     RouteTable,
     Subnet,
     TransitGatewayAttachment,
+    VpcEndpoint,
 )
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.parameters import RuleParameters
 
 Address = IPv4Address | IPv6Address
 Block = IPv4Network | IPv6Network
+Lists = dict[str, PrefixList]
 ROWS = (
     "PARTLY_NAT",
     "NAT_GATEWAY",
@@ -62,44 +66,82 @@ def block_of(cidr: Cidr) -> Block:
 
 
 class BruteForce:
-    """An evaluator that evaluates each subnet from the start."""
+    """An evaluator that evaluates each subnet from the start.
 
-    def __init__(self, snapshot: Snapshot, parameters: RuleParameters) -> None:
-        """Keep the snapshot and the parameters."""
+    others are what further accounts see of the same Region. Wherever a path meets a resource, each description of it counts.
+    """
+
+    def __init__(self, snapshot: Snapshot, parameters: RuleParameters, *others: Snapshot) -> None:
+        """Keep the snapshots and the parameters."""
+        self.views = (snapshot, *others)
         self.snapshot = snapshot
         self.parameters = parameters
+        self.ids = {
+            kind: {key: None for view in self.views for key in getattr(view, kind) or ()}
+            for kind in ("subnets", "route_tables", "vpc_endpoints", "nat_gateways", "prefix_lists")
+        }
+
+    def described(self, kind: str, key: str | None) -> list[Any]:
+        """Return the distinct descriptions of a resource."""
+        records = [(getattr(view, kind) or {}).get(key) for view in self.views]
+        return [record for place, record in enumerate(records) if record is not None and record not in records[:place]]
+
+    def subnets(self, key: str | None) -> list[Subnet]:
+        """Return the descriptions of a subnet, each with the kinds of addresses that any of them shows."""
+        found = self.described("subnets", key)
+        shown = {
+            "ipv6_native": all(subnet.ipv6_native for subnet in found),
+            "has_ipv6": any(subnet.has_ipv6 for subnet in found),
+            "dns64": any(subnet.dns64 for subnet in found),
+        }
+        return [replace(subnet, **shown) for subnet in found]
+
+    def lists(self) -> list[PrefixList]:
+        """Return the prefix lists; those of S3 Express have the entries that any account shows."""
+        found = []
+        for key in self.ids["prefix_lists"]:
+            versions = self.described("prefix_lists", key)
+            if versions[0].aws_owned and versions[0].name.endswith(".s3express"):
+                readable = [version.cidrs for version in versions if version.cidrs is not None]
+                together = tuple(chain.from_iterable(readable)) if readable else None
+                versions = [replace(versions[0], cidrs=together)]
+            found += versions
+        return found
 
     def verdict(self, subnet_id: str) -> tuple[str, str]:
         """Return the compliance and the reason of a subnet."""
-        subnet = self.snapshot.subnets.get(subnet_id)
-        if subnet is None:
+        versions = self.subnets(subnet_id)
+        if not versions:
             return "NOT_APPLICABLE", "DELETED"
-        table = self.governing_table(subnet)
+        possible = [self.decide(subnet, table) for subnet in versions for table in self.governing_tables(subnet)]
+        return min(possible, key=lambda found: (found[0] != "NON_COMPLIANT", [*ROWS, found[1]].index(found[1])))
+
+    def decide(self, subnet: Subnet, table: RouteTable | None) -> tuple[str, str]:
+        """Return the compliance and the reason of a subnet that a table governs."""
         decided = self.before_routing(subnet, table)
         if decided:
             return "NOT_APPLICABLE", decided
         if table is None:
             return self.compliance("UNRESOLVED_EGRESS"), "UNRESOLVED_EGRESS"
-        used = {self.worst(self.fate(address, table, subnet)) for address in self.addresses(subnet)}
-        used |= self.doubts(subnet, table)
-        if subnet.has_ipv6 and self.may_have_another_list() and self.leads_somewhere_by_ipv6(table):
-            used.add("UNRESOLVED_EGRESS")
-        reason = "PARTLY_NAT" if "ENDPOINT" in used and used & NATS else self.worst(used or NOWHERE)
+        reasons = set()
+        for version in self.described("route_tables", table.id):
+            for lists in self.combinations(version.routes):
+                used = {self.worst(self.fate(address, version, subnet, lists)) for address in self.addresses(subnet)}
+                used |= self.doubts(subnet, version, lists)
+                if subnet.has_ipv6 and self.may_have_another_list() and self.leads_somewhere_by_ipv6(version, lists):
+                    used.add("UNRESOLVED_EGRESS")
+                reasons.add("PARTLY_NAT" if "ENDPOINT" in used and used & NATS else self.worst(used or NOWHERE))
+        reason = self.worst(reasons)
         return self.compliance(reason), reason
 
     def may_have_another_list(self) -> bool:
         """Return whether S3 Express may have an IPv6 list that nobody has seen."""
         families = {found.family.value for found in (*self.express_prefix_lists(), *self.doubtful_prefix_lists())}
-        return "IPv6" not in families and not self.snapshot.lists_ipv6_prefix_lists
+        return "IPv6" not in families and not any(view.lists_ipv6_prefix_lists for view in self.views)
 
-    def leads_somewhere_by_ipv6(self, table: RouteTable) -> bool:
+    def leads_somewhere_by_ipv6(self, table: RouteTable, lists: Lists) -> bool:
         """Return whether a table has a route, other than a local one, that may match an IPv6 address."""
-        for route in table.routes:
-            if route.target_id == "local":
-                continue
-            if self.may_match(route, 6):
-                return True
-        return False
+        return any(self.may_match(route, 6, lists) for route in table.routes if route.target_id != "local")
 
     def compliance(self, reason: str) -> str:
         """Return the compliance of a reason."""
@@ -136,19 +178,19 @@ class BruteForce:
 
     def express_prefix_lists(self) -> Iterator[PrefixList]:
         """Yield the Region's S3 Express prefix lists."""
-        for prefix_list in self.snapshot.prefix_lists.values():
+        for prefix_list in self.lists():
             service = prefix_list.name.removeprefix("cn.").removeprefix("com.amazonaws.").replace(".ipv6.", ".")
             if prefix_list.aws_owned and service == f"{self.snapshot.region}.s3express":
                 yield prefix_list
 
     def doubtful_prefix_lists(self) -> Iterator[PrefixList]:
         """Yield AWS's other lists whose name contains the service's, unless they are of another Region."""
-        for prefix_list in self.snapshot.prefix_lists.values():
+        for prefix_list in self.lists():
             is_other = "s3express" in prefix_list.name and prefix_list not in [*self.express_prefix_lists()]
             if prefix_list.aws_owned and is_other and "eu-west-1" not in prefix_list.name:
                 yield prefix_list
 
-    def doubts(self, subnet: Subnet, table: RouteTable) -> set[str]:
+    def doubts(self, subnet: Subnet, table: RouteTable, lists: Lists) -> set[str]:
         """Return what may happen to the addresses of doubtful lists: unknown if any route may carry their family."""
         found = set()
         for prefix_list in self.doubtful_prefix_lists():
@@ -156,17 +198,17 @@ class BruteForce:
             uses = {4: not subnet.ipv6_native, 6: subnet.has_ipv6 and (prefix_list.family == "IPv6" or subnet.dns64)}
             for version in filter(uses.__getitem__, versions):
                 routes = [route for route in table.routes if route.state != "blackhole" and route.target_id != "local"]
-                carries = any(self.may_match(route, version) for route in routes)
+                carries = any(self.may_match(route, version, lists) for route in routes)
                 found.add("UNRESOLVED_EGRESS" if carries else "NO_ROUTE")
         return found
 
-    def may_match(self, route: Route, version: int) -> bool:
+    def may_match(self, route: Route, version: int, lists: Lists) -> bool:
         """Return whether a route may match an address of an IP version."""
-        if any(block.version == version for block, _ in self.destinations(route)):
+        if any(block.version == version for block, _ in self.destinations(route, lists)):
             return True
         if not isinstance(route.destination, str):
             return False
-        found = self.snapshot.prefix_lists.get(route.destination)
+        found = lists.get(route.destination)
         return found is None or (found.cidrs is None and found.family == f"IPv{version}")
 
     def addresses(self, subnet: Subnet) -> Iterator[Address]:
@@ -180,12 +222,28 @@ class BruteForce:
             if subnet.dns64 and subnet.has_ipv6:
                 yield ip_address(int(NAT64.network_address) + int(address))
 
-    def governing_table(self, subnet: Subnet) -> RouteTable | None:
-        """Return the table associated with the subnet, otherwise the main table of its VPC if all tables are listed."""
-        tables = self.snapshot.route_tables.values()
+    def governing_tables(self, subnet: Subnet) -> list[RouteTable | None]:
+        """Return the table that governs the subnet as each account says that lists the subnet and its table."""
+        found = []
+        for view in self.views:
+            says_nothing, table, is_partial = self.governing_table(subnet, view)
+            if says_nothing or subnet.id not in view.subnets:
+                continue
+            if not is_partial or not self.lists_tables_in_part(subnet.vpc_id, [view]):
+                found.append(table)
+            if is_partial:
+                found.append(None)
+        return found or [None]
+
+    def governing_table(self, subnet: Subnet, view: Snapshot) -> tuple[bool, RouteTable | None, bool]:
+        """Return the table associated with the subnet, otherwise the main table of its VPC.
+
+        The first value is whether the account lists neither, and the last whether some tables are not listed.
+        """
+        tables = view.route_tables.values()
         found = [(table, association) for table in tables for association in table.associations]
-        if not {*subnet.table_ids} <= {*self.snapshot.route_tables}:
-            return None
+        if not {*subnet.table_ids} <= {*self.ids["route_tables"]}:
+            return False, None, False
         own = [(table, association) for table, association in found if association.subnet_id == subnet.id]
         main = [
             (table, association) for table, association in found if association.main and table.vpc_id == subnet.vpc_id
@@ -194,26 +252,26 @@ class BruteForce:
             for state in ("associating", "associated"):
                 claiming = {table.id: table for table, association in claims if association.state == state}
                 if claiming:
-                    return next(iter(claiming.values())) if len(claiming) == 1 else None
-            if self.lists_tables_in_part(subnet.vpc_id):
-                return None
-        return None
+                    is_partial = claims is main and self.lists_tables_in_part(subnet.vpc_id, self.views)
+                    return False, next(iter(claiming.values())) if len(claiming) == 1 else None, is_partial
+        return True, None, False
 
-    def lists_tables_in_part(self, vpc_id: str) -> bool:
+    def lists_tables_in_part(self, vpc_id: str, views: Iterable[Snapshot]) -> bool:
         """Return whether an endpoint or a NAT gateway of a VPC, not being deleted, names a table that is not listed."""
-        for gateway in self.snapshot.nat_gateways.values():
-            names_another = gateway.route_table_id and gateway.route_table_id not in self.snapshot.route_tables
+        for gateway in [gateway for view in views for gateway in view.nat_gateways.values()]:
+            names_another = gateway.route_table_id and gateway.route_table_id not in self.ids["route_tables"]
             if gateway.vpc_id == vpc_id and names_another and gateway.state not in ("failed", "deleting", "deleted"):
                 return True
         return any(
             endpoint.vpc_id == vpc_id and endpoint.state in ("available", "pending")
-            for endpoint in self.snapshot.vpc_endpoints.values()
-            if not {*endpoint.route_table_ids} <= {*self.snapshot.route_tables}
+            for endpoint in [endpoint for view in views for endpoint in view.vpc_endpoints.values()]
+            if not {*endpoint.route_table_ids} <= {*self.ids["route_tables"]}
         )
 
-    def fate(self, address: Address, table: RouteTable, subnet: Subnet) -> frozenset[str]:
+    def fate(self, address: Address, table: RouteTable, subnet: Subnet, lists: Lists) -> frozenset[str]:
         """Return every reason that may apply to an address of a subnet; only a NAT translates NAT64 addresses."""
-        fates = self.leave(address, table, Walk((), subnet.availability_zone_id, subnet.block_mode.value))
+        walk = Walk(((table.id, address.version),), subnet.availability_zone_id, subnet.block_mode.value)
+        fates = self.choose(address, table, walk, [*table.routes], lists)
         if address in NAT64:
             return frozenset("NO_ROUTE" if reason in ("INTERNET_GATEWAY", "ENDPOINT") else reason for reason in fates)
         return fates
@@ -222,31 +280,55 @@ class BruteForce:
         """Return every reason that may apply to an address that follows a VPC's route table."""
         if (table.id, address.version) in walk.seen:
             return UNKNOWN
-        routes = [
-            route for route in table.routes if not (walk.skip_gateway_endpoints and self.is_gateway_endpoint(route))
-        ]
         here = walk._replace(seen=(*walk.seen, (table.id, address.version)))
         fates: frozenset[str] = frozenset()
-        for winner in list(self.winners(address, routes)) or [None]:
-            fates |= self.follow(address, winner, table, here) if winner else NOWHERE
+        for version in self.described("route_tables", table.id):
+            routes = [
+                route
+                for route in version.routes
+                if not (walk.skip_gateway_endpoints and self.is_gateway_endpoint(route))
+            ]
+            for lists in self.combinations(routes):
+                fates |= self.choose(address, table, here, routes, lists)
+        return fates
+
+    def choose(
+        self, address: Address, table: RouteTable, walk: Walk, routes: list[Route], lists: Lists
+    ) -> frozenset[str]:
+        """Return every reason that may apply to an address that chooses among routes."""
+        fates: frozenset[str] = frozenset()
+        for winner in list(self.winners(address, routes, lists)) or [None]:
+            fates |= self.follow(address, winner, table, walk) if winner else NOWHERE
             fates |= UNKNOWN if self.may_be_overridden(address, routes, winner) else frozenset()
         return fates
 
-    def winners(self, address: Address, routes: list[Route]) -> Iterator[Route]:
+    def combinations(self, routes: Iterable[Route]) -> Iterator[Lists]:
+        """Yield each combination of the descriptions of the prefix lists that routes name."""
+        named = {route.destination for route in routes if isinstance(route.destination, str)}
+        versions = [[known for known in self.lists() if known.id == list_id] or [None] for list_id in sorted(named)]
+        for combination in product(*versions):
+            yield {known.id: known for known in combination if known}
+
+    def possible_winners(self, address: Address, routes: list[Route]) -> Iterator[list[Route]]:
+        """Yield the routes that win for each combination of the descriptions of the prefix lists that the routes name."""
+        for lists in self.combinations(routes):
+            yield list(self.winners(address, routes, lists))
+
+    def winners(self, address: Address, routes: list[Route], lists: Lists) -> Iterator[Route]:
         """Yield the routes with the longest prefix that contains the address and, among these, the best rank."""
         matching = []
         for route in routes:
-            for block, listed in self.destinations(route):
+            for block, listed in self.destinations(route, lists):
                 if address in block:
                     ranks = {"PROPAGATED": 2, "SYSTEM": 3}
                     matching.append((-block.prefixlen, ranks.get(route.rank.name, int(listed)), route))
         best = min((match[:2] for match in matching), default=(0, 0))
         yield from (route for length, rank, route in matching if length == best[0] and rank in (best[1], 3))
 
-    def destinations(self, route: Route) -> Iterator[tuple[Block, bool]]:
+    def destinations(self, route: Route, lists: Lists) -> Iterator[tuple[Block, bool]]:
         """Yield the blocks of a route's destination, and whether they come from a prefix list."""
         if isinstance(route.destination, str):
-            found = self.snapshot.prefix_lists.get(route.destination)
+            found = lists.get(route.destination)
             yield from ((block_of(cidr), True) for cidr in (found.cidrs if found else None) or ())
         else:
             yield block_of(route.destination), False
@@ -255,16 +337,14 @@ class BruteForce:
         """Return whether a prefix list that cannot be read may send the address elsewhere."""
         own = winner.target_id if winner else None
         for route in routes:
-            if isinstance(route.destination, str) and route.state != "blackhole" and route.target_id != own:
-                found = self.snapshot.prefix_lists.get(route.destination)
-                if found is None or (found.cidrs is None and found.family == f"IPv{address.version}"):
-                    return True
+            may_win = route.state != "blackhole" and route.target_id != own
+            if may_win and isinstance(route.destination, str) and self.may_hide(address, route):
+                return True
         return False
 
     def is_gateway_endpoint(self, route: Route) -> bool:
         """Return whether a route leads to a gateway endpoint."""
-        found = self.snapshot.vpc_endpoints.get(route.target_id)
-        return found is not None and found.endpoint_type == "gateway"
+        return any(found.endpoint_type == "gateway" for found in self.described("vpc_endpoints", route.target_id))
 
     def follow(self, address: Address, route: Route, table: RouteTable, walk: Walk) -> frozenset[str]:
         """Return every reason that may apply to an address that uses this route."""
@@ -295,43 +375,58 @@ class BruteForce:
 
     def nat_gateway(self, address: Address, gateway_id: str) -> frozenset[str]:
         """Return the reasons at a NAT gateway: public ones can be closed, and a private one never is."""
-        found = self.snapshot.nat_gateways.get(gateway_id)
-        if found is None or found.connectivity == "private":
+        found = self.described("nat_gateways", gateway_id)
+        return union(self.nat_of(address, gateway) for gateway in found) if found else frozenset({"NAT_GATEWAY"})
+
+    def nat_of(self, address: Address, found: NatGateway) -> frozenset[str]:
+        """Return the reasons at a NAT gateway as one account describes it."""
+        if found.connectivity == "private":
             return frozenset({"NAT_GATEWAY"})
         if not found.subnet_id:
-            vpc = self.snapshot.vpcs.get(found.vpc_id)
-            is_closed = vpc is not None and vpc.block_mode == "block-bidirectional"
+            vpcs = self.described("vpcs", found.vpc_id)
+            is_closed = vpcs and all(vpc.block_mode == "block-bidirectional" for vpc in vpcs)
             return UNKNOWN if is_closed else frozenset({"NAT_GATEWAY"})
-        subnet = self.snapshot.subnets.get(found.subnet_id)
-        table = self.governing_table(subnet) if subnet else None
-        if subnet is None or table is None or subnet.block_mode != "block-bidirectional":
-            return frozenset({"NAT_GATEWAY"})
+        fates: frozenset[str] = frozenset() if self.subnets(found.subnet_id) else frozenset({"NAT_GATEWAY"})
+        for subnet in self.subnets(found.subnet_id):
+            for table in self.governing_tables(subnet):
+                is_closed = subnet.block_mode == "block-bidirectional" and table is not None
+                is_dropped = is_closed and self.leads_only_to_internet(address, table)
+                fates |= DROPPED if is_dropped else frozenset({"NAT_GATEWAY"})
+        return fates
+
+    def leads_only_to_internet(self, address: Address, table: RouteTable) -> bool:
+        """Return whether each route that may win in a NAT gateway's table is an active one to an internet gateway."""
         outside = ip_address(int(address) - int(NAT64.network_address)) if address in NAT64 else address
-        winners = list(self.winners(outside, list(table.routes)))
-        to_internet = [winner.target_id.startswith("igw-") and winner.state == "active" for winner in winners]
-        hidden = [
-            route for route in table.routes if isinstance(route.destination, str) and self.may_hide(outside, route)
-        ]
-        return DROPPED if winners and all(to_internet) and not hidden else frozenset({"NAT_GATEWAY"})
+        for version in self.described("route_tables", table.id):
+            if any(isinstance(route.destination, str) and self.may_hide(outside, route) for route in version.routes):
+                return False
+            for winners in self.possible_winners(outside, list(version.routes)):
+                to_internet = [winner.target_id.startswith("igw-") and winner.state == "active" for winner in winners]
+                if not winners or not all(to_internet):
+                    return False
+        return True
 
     def may_hide(self, address: Address, route: Route) -> bool:
-        """Return whether a route's prefix list may match an address because its entries cannot be read."""
-        found = self.snapshot.prefix_lists.get(str(route.destination))
-        return found is None or (found.cidrs is None and found.family == f"IPv{address.version}")
+        """Return whether a route's prefix list may match an address because no account can read its entries."""
+        found = [known for known in self.lists() if known.id == route.destination]
+        unread = all(known.cidrs is None for known in found)
+        return not found or (unread and found[0].family == f"IPv{address.version}")
 
     def enter_endpoint(self, address: Address, route: Route, walk: Walk) -> frozenset[str]:
         """Return the reasons at an endpoint. The path continues only behind an appliance's endpoint."""
-        found = self.snapshot.vpc_endpoints.get(route.target_id)
-        if found is None:
-            return UNKNOWN
+        found = self.described("vpc_endpoints", route.target_id)
+        return union(self.enter(address, endpoint, walk) for endpoint in found) if found else UNKNOWN
+
+    def enter(self, address: Address, found: VpcEndpoint, walk: Walk) -> frozenset[str]:
+        """Return the reasons at an endpoint as one account describes it."""
         if found.endpoint_type == "gateway":
             serves = found.service_name.endswith("s3express") and found.state == "available"
             return frozenset({"ENDPOINT"}) if serves else UNKNOWN
         if found.endpoint_type != "gatewayloadbalancer":
             return UNKNOWN
-        firewalls = [
-            firewall for firewall in (self.snapshot.firewalls or {}).values() if found.id in firewall.endpoint_ids
-        ]
+        every = [firewall for view in self.views for firewall in (view.firewalls or {}).values()]
+        arns = {firewall.arn for firewall in every if found.id in firewall.endpoint_ids}
+        firewalls = [firewall for firewall in every if firewall.arn in arns]
         if any(firewall.translates for firewall in firewalls):
             return frozenset({"NAT_BEHIND_APPLIANCE"})
         fates = frozenset(map(behind, self.leave_subnet(address, found.subnet_ids[0], walk)))
@@ -339,16 +434,20 @@ class BruteForce:
 
     def leave_subnet(self, address: Address, subnet_id: str, walk: Walk) -> frozenset[str]:
         """Return the reasons for traffic that continues with the route table of another subnet."""
-        subnet = self.snapshot.subnets.get(subnet_id)
-        table = self.governing_table(subnet) if subnet else None
-        if subnet is None or table is None:
-            return UNKNOWN
-        mode = max(walk.mode, subnet.block_mode.value, key=MODES.index)
-        return self.leave(address, table, walk._replace(zone=subnet.availability_zone_id, mode=mode))
+        fates: frozenset[str] = frozenset() if self.subnets(subnet_id) else UNKNOWN
+        for subnet in self.subnets(subnet_id):
+            mode = max(walk.mode, subnet.block_mode.value, key=MODES.index)
+            here = walk._replace(zone=subnet.availability_zone_id, mode=mode)
+            for table in self.governing_tables(subnet):
+                fates |= self.leave(address, table, here) if table else UNKNOWN
+        return fates
 
     def enter_interface(self, address: Address, target_id: str, walk: Walk) -> frozenset[str]:
         """Return the reasons at a network interface: a NAT instance, another appliance, or no forwarding."""
-        found = self.interface(target_id)
+        return union(self.forward(address, found, walk) for found in self.interfaces(target_id))
+
+    def forward(self, address: Address, found: NetworkInterface | None, walk: Walk) -> frozenset[str]:
+        """Return the reasons at a network interface as one account describes it."""
         if found is None or found.source_dest_check:
             return UNKNOWN
         here = walk._replace(mode="off")
@@ -368,50 +467,83 @@ class BruteForce:
             fates |= only_nats(frozenset(map(behind, self.leave_subnet(address, subnet_id, walk))))
         return fates
 
-    def interface(self, target_id: str) -> NetworkInterface | None:
+    def interfaces(self, target_id: str) -> list[NetworkInterface | None]:
         """Return the interface with this id, or the primary interface of this instance."""
-        for interface in (self.snapshot.network_interfaces or {}).values():
-            if target_id == interface.id or (target_id == interface.instance_id and interface.device_index == 0):
-                return interface
-        return None
+        keys = {key for view in self.views for key in view.network_interfaces or ()}
+        for key in keys:
+            versions = self.described("network_interfaces", key)
+            primary = [found for found in versions if (found.instance_id, found.device_index) == (target_id, 0)]
+            if key == target_id or primary:
+                return versions
+        return [None]
 
     def enter_transit_gateway(self, address: Address, gateway_id: str, vpc_id: str, walk: Walk) -> frozenset[str]:
         """Return the reasons beyond a transit gateway, where only a NAT, no route, or a drop is certain."""
-        for attachment in (self.snapshot.transit_gateway_attachments or {}).values():
-            came_from = (
-                attachment.transit_gateway_id,
-                attachment.resource_type,
-                attachment.resource_id,
-                attachment.state,
-            )
-            if came_from == (gateway_id, "vpc", vpc_id, "available"):
-                if self.is_left_out(attachment, walk.zone):
-                    return DROPPED
-                return frozenset(map(beyond, self.cross(address, attachment.route_table_id, walk)))
+        keys = {key for view in self.views for key in view.transit_gateway_attachments or ()}
+        for key in sorted(keys):
+            versions = self.attachments(key)
+            attached = {(found.transit_gateway_id, found.resource_type, found.resource_id) for found in versions}
+            if attached == {(gateway_id, "vpc", vpc_id)}:
+                return union(self.pass_on(address, found, walk) for found in versions)
         return UNKNOWN
 
-    def is_left_out(self, attachment: TransitGatewayAttachment, zone: str) -> bool:
-        """Return whether it is certain that an attachment has no subnet in an Availability Zone."""
-        listed = [self.snapshot.subnets.get(subnet_id) for subnet_id in attachment.subnet_ids or ["unseen"]]
-        zones = {subnet.availability_zone_id for subnet in listed if subnet}
+    def attachments(self, key: str) -> list[TransitGatewayAttachment]:
+        """Return the descriptions of an attachment; what one lacks is any of those that others have."""
+        found = self.described("transit_gateway_attachments", key)
+        tables = {version.route_table_id for version in found} - {None} or {None}
+        subnets = {version.subnet_ids for version in found} - {None} or {None}
+        return [
+            replace(version, route_table_id=table_id, subnet_ids=subnet_ids, appliance_mode=appliance_mode)
+            for appliance_mode in [any(version.appliance_mode for version in found)]
+            for version in found
+            for table_id in ([version.route_table_id] if version.route_table_id else tables)
+            for subnet_ids in ([version.subnet_ids] if version.subnet_ids else subnets)
+        ]
+
+    def pass_on(self, address: Address, attachment: TransitGatewayAttachment, walk: Walk) -> frozenset[str]:
+        """Return the reasons beyond a transit gateway for a VPC's attachment as one account describes it."""
+        if attachment.state != "available":
+            return UNKNOWN
+        fates: frozenset[str] = frozenset()
+        left_out = self.are_left_out(attachment, walk.zone)
+        if True in left_out:
+            fates |= DROPPED
+        if False in left_out:
+            fates |= frozenset(map(beyond, self.cross(address, attachment.route_table_id, walk)))
+        return fates
+
+    def are_left_out(self, attachment: TransitGatewayAttachment, zone: str) -> set[bool]:
+        """Return whether it is certain, by each combination of descriptions, that no subnet is in an Availability Zone."""
+        listed = [self.subnets(subnet_id) or [None] for subnet_id in attachment.subnet_ids or ["unseen"]]
         parts = zone.split("-")
-        return None not in listed and not zones & {zone, ""} and len(parts) == 2 and parts[1].startswith("az")
+        if len(parts) != 2 or not parts[1].startswith("az"):
+            return {False}
+        zones = [[subnet.availability_zone_id if subnet else "" for subnet in versions] for versions in listed]
+        return {not {zone, ""} & {*combination} for combination in product(*zones)}
 
     def cross(self, address: Address, table_id: str | None, walk: Walk) -> frozenset[str]:
         """Return the reasons for an address that follows a transit gateway's route table."""
-        table = (self.snapshot.transit_gateway_route_tables or {}).get(table_id or "")
-        if table is None or table.truncated or (table.id, address.version) in walk.seen:
-            return UNKNOWN
-        here = walk._replace(seen=(*walk.seen, (table.id, address.version)))
-        winners = list(self.winners(address, list(table.routes)))
-        return frozenset().union(*(self.arrive(address, route, here) for route in winners)) if winners else NOWHERE
+        fates: frozenset[str] = frozenset()
+        versions = self.described("transit_gateway_route_tables", table_id or "")
+        for table in versions:
+            if table.truncated or (table.id, address.version) in walk.seen:
+                fates |= UNKNOWN
+                continue
+            here = walk._replace(seen=(*walk.seen, (table.id, address.version)))
+            for winners in self.possible_winners(address, list(table.routes)):
+                fates |= union(self.arrive(address, route, here) for route in winners) if winners else NOWHERE
+        return fates if versions else UNKNOWN
 
     def arrive(self, address: Address, route: Route, walk: Walk) -> frozenset[str]:
         """Return the reasons for an address that a transit gateway sends to an attachment."""
         if route.state == "blackhole":
             return DROPPED
-        to = (self.snapshot.transit_gateway_attachments or {}).get(route.target_id)
-        if to is None or to.state != "available":
+        versions = self.attachments(route.target_id)
+        return union(self.come_out(address, found, walk) for found in versions) if versions else UNKNOWN
+
+    def come_out(self, address: Address, to: TransitGatewayAttachment, walk: Walk) -> frozenset[str]:
+        """Return the reasons behind an attachment as one account describes it."""
+        if to.state != "available":
             return UNKNOWN
         if to.resource_type == "network-function":
             return self.cross(address, to.route_table_id, walk)
@@ -423,12 +555,16 @@ class BruteForce:
 
     def entries(self, attachment: TransitGatewayAttachment, zone: str) -> tuple[str, ...]:
         """Return the attachment subnets that traffic may enter: those of its own zone, or all if there are none."""
-        subnets = attachment.subnet_ids or ()
-        known = self.snapshot.subnets
-        near = tuple(
-            subnet_id for subnet_id in subnets if subnet_id in known and known[subnet_id].availability_zone_id == zone
-        )
-        return near if near and not attachment.appliance_mode else subnets
+        subnet_ids, near = attachment.subnet_ids or (), list[str]()
+        zones = {key: {subnet.availability_zone_id for subnet in self.subnets(key)} for key in subnet_ids}
+        if not attachment.appliance_mode and any(found == {zone} for found in zones.values()):
+            near = [subnet_id for subnet_id in subnet_ids if zone in zones[subnet_id]]
+        return tuple(near) or subnet_ids
+
+
+def union(reasons: Iterable[frozenset[str]]) -> frozenset[str]:
+    """Return all of several reasons."""
+    return frozenset(chain.from_iterable(reasons))
 
 
 def behind(reason: str) -> str:

@@ -363,6 +363,26 @@ def snapshots(draw: Draw, followed: tuple[str, ...] = FOLLOWED) -> Snapshot:
     )
 
 
+def partly(snapshot: Snapshot, other: Snapshot, random: Random) -> Snapshot:
+    """Return what a neighbor sees of a network, with a few resources, in any respect but their tags, as in another network."""
+    changed: dict[str, object] = {}
+    for kind in random.sample(DISPUTED, random.randint(1, 3)):
+        records, others = getattr(snapshot, kind), getattr(other, kind)
+        if records and others:
+            chosen = random.sample(sorted(records), random.randint(1, 2)) if len(records) > 1 else list(records)
+            changed[kind] = records | {key: _with_tags(others[key], records[key]) for key in chosen if key in others}
+    return replace(snapshot, account_id=NEIGHBOUR, **changed)
+
+
+def _with_tags(record: _Value, tagged: _Value) -> _Value:
+    kept = {name: getattr(tagged, name) for name in ("tags", "owner_id", "name", "aws_owned") if hasattr(tagged, name)}
+    return replace(record, **kept)
+
+
+DISPUTED = (
+    *("subnets", "route_tables", "route_tables", "vpc_endpoints", "nat_gateways", "prefix_lists", "prefix_lists"),
+    *("network_interfaces", "transit_gateway_attachments", "transit_gateway_route_tables", "firewalls", "vpcs"),
+)
 PUBLIC, UNRESOLVED = sampled_from(PUBLIC_SUBNETS), sampled_from(UNRESOLVED_EGRESS)
 SCOPE = mostly(Scope.ALL, Scope.DIRECTORY_BUCKETS)
 VPC_IDS = mostly(frozenset(), frozenset({"vpc-a"}), frozenset({"vpc-a", "vpc-b"}))

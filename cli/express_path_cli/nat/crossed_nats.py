@@ -91,11 +91,7 @@ def crossed_nats(views: Sequence[View], verdicts: Iterable[Verdict]) -> list[Cro
 def _nats_of(view: View, subnet_id: str) -> set[Hop]:
     """Return the NATs, without their routes' destinations, so that a NAT is equal on every path."""
     subnet = view.tracer.snapshot.subnets[subnet_id]
-    table = view.tracer.governing_table(subnet)
-    return {
-        hop._replace(destination="")
-        for hop in _nat_hops(view.tracer.trace_subnet(table, subnet).results if table else ())
-    }
+    return {hop._replace(destination="") for trace in view.tracer.traces_of(subnet) for hop in _nat_hops(trace.results)}
 
 
 def _nat_hops(paths: Iterable[TracedAddresses]) -> Iterator[Hop]:

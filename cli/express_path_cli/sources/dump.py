@@ -26,6 +26,7 @@ from express_path.adapters.records import (
     vpc,
     vpc_endpoint,
 )
+from express_path.domain.network.merging import merged
 from express_path.domain.network.resources import (
     Firewall,
     NatGateway,
@@ -38,7 +39,7 @@ from express_path.domain.network.resources import (
     VpcEndpoint,
     target_ids,
 )
-from express_path.domain.network.snapshot import Snapshot, merged
+from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.evaluator import Account
 from express_path.errors import DumpError, RecordError
 from express_path.fields import Description, Record, are_objects, identifier, optional_identifier

@@ -4,7 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from express_path.domain.network.snapshot import Snapshot, merged
+from express_path.domain.network.merging import merged
+from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, Evaluator
 from express_path.domain.verdict.parameters import RuleParameters

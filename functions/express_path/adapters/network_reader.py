@@ -30,6 +30,7 @@ from express_path.adapters.records import (
     vpc_endpoint,
 )
 from express_path.domain.network.addresses import Family
+from express_path.domain.network.merging import merged
 from express_path.domain.network.resources import (
     BlockMode,
     Firewall,
@@ -45,7 +46,7 @@ from express_path.domain.network.resources import (
     VpcEndpoint,
     target_ids,
 )
-from express_path.domain.network.snapshot import Snapshot, is_express_service, merged
+from express_path.domain.network.snapshot import Snapshot, is_express_service
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 from express_path.errors import ApiError
 from express_path.fields import Description, Record, identifier, rows

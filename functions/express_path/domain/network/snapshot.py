@@ -1,11 +1,12 @@
 """A snapshot: the part of the network that one decision needs, as one account sees it, or several together."""
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cache, cached_property
-from typing import NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
+from express_path.domain.network.claims import Claim
 from express_path.domain.network.resources import (
     Firewall,
     Instance,
@@ -22,6 +23,20 @@ from express_path.domain.network.resources import (
 )
 
 _NO_TAGS: Tags = {}
+
+Described = (
+    Subnet
+    | RouteTable
+    | VpcEndpoint
+    | NatGateway
+    | PrefixList
+    | NetworkInterface
+    | TransitGatewayAttachment
+    | TransitGatewayRouteTable
+    | Firewall
+)
+"""A record that accounts may describe differently."""
+_Record = TypeVar("_Record", bound=Described)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +72,8 @@ class Snapshot:
     optional API operations that were denied, denied_to_role those that networkRoleArn's role was refused, or sts:AssumeRole.
     foreign_subnet_ids are the subnets that only another account lists; paths may lead through them.
     lists_ipv6_prefix_lists is true if DescribeManagedPrefixLists, the only call that shows all IPv6 lists, was read.
+    versions are further descriptions of resources about which accounts disagree, and disputed_tables the different claims
+    of route tables on a subnet, both by id. Each of them may be right.
     """
 
     account_id: str
@@ -78,6 +95,13 @@ class Snapshot:
     denied: tuple[str, ...] = ()
     denied_to_role: tuple[str, ...] = ()
     foreign_subnet_ids: frozenset[str] = frozenset()
+    versions: Mapping[str, tuple[Described, ...]] = field(default_factory=dict)
+    disputed_tables: Mapping[str, tuple[Claim, ...]] = field(default_factory=dict)
+
+    def versions_of(self, record: _Record) -> tuple[_Record, ...]:
+        """Return every description of a resource, this one first: one, unless accounts disagree about it."""
+        others = self.versions.get(record.arn if isinstance(record, Firewall) else record.id)
+        return (record, *cast("tuple[_Record, ...]", others)) if others else (record,)
 
     @cached_property
     def own_subnets(self) -> tuple[Subnet, ...]:
@@ -97,14 +121,31 @@ class Snapshot:
         )
 
     @cached_property
-    def vpc_attachments(self) -> Mapping[AttachedVpc, TransitGatewayAttachment]:
-        """The transit gateway attachment of each VPC: the available one, else the first by id."""
-        found: dict[AttachedVpc, TransitGatewayAttachment] = {}
+    def vpc_attachments(self) -> Mapping[AttachedVpc, tuple[TransitGatewayAttachment, ...]]:
+        """Every description of the transit gateway attachment of each VPC: of the available one, else of the first by id.
+
+        If accounts disagree about which one is available, of all that may be.
+        """
+        found: dict[AttachedVpc, tuple[TransitGatewayAttachment, ...]] = {}
         attachments = (self.transit_gateway_attachments or {}).values()
-        for attachment in sorted(attachments, key=lambda attachment: (attachment.state != "available", attachment.id)):
-            if attachment.resource_type == "vpc":
-                found.setdefault(AttachedVpc(attachment.transit_gateway_id, attachment.resource_id), attachment)
+        described = {attachment.id: self.versions_of(attachment) for attachment in attachments}
+        may_be_available = {
+            attachment_id: any(version.state == "available" for version in versions)
+            for attachment_id, versions in described.items()
+        }
+        for attachment in sorted(attachments, key=lambda each: (not may_be_available[each.id], each.id)):
+            if attachment.resource_type != "vpc":
+                continue
+            attached = AttachedVpc(attachment.transit_gateway_id, attachment.resource_id)
+            known = found.get(attached, ())
+            is_certain = any(self.is_undisputed(each) and each.state == "available" for each in known)
+            if not known or (may_be_available[attachment.id] and not is_certain):
+                found[attached] = (*known, *described[attachment.id])
         return found
+
+    def is_undisputed(self, record: Described) -> bool:
+        """Return whether no account describes a resource differently."""
+        return len(self.versions_of(record)) == 1
 
     @cached_property
     def firewall_of_endpoint(self) -> Mapping[str, Firewall]:
@@ -164,97 +205,3 @@ def may_be_express_service(name: str, region: str) -> bool:
     if "s3express" not in name.lower() or is_express_service(name, region):
         return False
     return all(part == region for part in name.split(".") if _REGION.fullmatch(part))
-
-
-class _Owned(Protocol):
-    @property
-    def owner_id(self) -> str:
-        """The account that owns the resource."""
-
-
-_Resource = TypeVar("_Resource", bound=_Owned)
-_Value = TypeVar("_Value")
-
-
-def merged(snapshots: Sequence[Snapshot]) -> Snapshot:
-    """Return the network of one Region from the snapshots of its accounts, seen from the first account.
-
-    If several accounts see a resource, its owner's description is used.
-    """
-    first, *others = snapshots
-    if not others:
-        return first
-    foreign = {subnet_id for snapshot in others for subnet_id in snapshot.subnets}
-    account_ids = [snapshot.account_id for snapshot in snapshots]
-    return replace(
-        first,
-        foreign_subnet_ids=frozenset(foreign - first.subnets.keys()),
-        vpcs=_owners_view(account_ids, [snapshot.vpcs for snapshot in snapshots]),
-        subnets=_owners_view(account_ids, [snapshot.subnets for snapshot in snapshots]),
-        route_tables=_owners_view(account_ids, [snapshot.route_tables for snapshot in snapshots]),
-        vpc_endpoints=_owners_view(account_ids, [snapshot.vpc_endpoints for snapshot in snapshots]),
-        nat_gateways=_combined([snapshot.nat_gateways for snapshot in snapshots], _first) or {},
-        prefix_lists=_combined([snapshot.prefix_lists for snapshot in snapshots], _prefix_list) or {},
-        firewalls=_combined([snapshot.firewalls for snapshot in snapshots], _firewall),
-        lists_ipv6_prefix_lists=any(snapshot.lists_ipv6_prefix_lists for snapshot in snapshots),
-        network_interfaces=_combined([snapshot.network_interfaces for snapshot in snapshots], _first),
-        instances=_combined([snapshot.instances for snapshot in snapshots], _first) or {},
-        transit_gateway_attachments=_combined(
-            [snapshot.transit_gateway_attachments for snapshot in snapshots], _attachment
-        ),
-        transit_gateway_route_tables=_combined(
-            [snapshot.transit_gateway_route_tables for snapshot in snapshots], _first
-        ),
-    )
-
-
-def _owners_view(account_ids: Sequence[str], views: Sequence[Mapping[str, _Resource]]) -> dict[str, _Resource]:
-    """Return every resource as its owner describes it, else as the first account that lists it does."""
-    found: dict[str, _Resource] = {}
-    for account_id, view in zip(account_ids, views, strict=True):
-        for key, resource in view.items():
-            if key not in found or resource.owner_id == account_id:
-                found[key] = resource
-    return found
-
-
-def _combined(
-    views: Sequence[Mapping[str, _Value] | None], combine: Callable[[_Value, _Value], _Value]
-) -> dict[str, _Value] | None:
-    """Return every resource as the accounts that list it describe it together; None if no account can read any."""
-    readable = [view for view in views if view is not None]
-    found: dict[str, _Value] = {}
-    for view in readable:
-        for key, resource in view.items():
-            found[key] = combine(found[key], resource) if key in found else resource
-    return found if readable else None
-
-
-def _first(known: _Value, _other: _Value) -> _Value:
-    """Return the description of the first account that lists a resource."""
-    return known
-
-
-def _prefix_list(known: PrefixList, other: PrefixList) -> PrefixList:
-    """Combine prefix lists: one account may read the entries, and another the name and the owner."""
-    described = known if known.name else other
-    return replace(described, cidrs=other.cidrs if known.cidrs is None else known.cidrs)
-
-
-def _firewall(known: Firewall, other: Firewall) -> Firewall:
-    """Combine firewalls: one account may see the firewall, and another an endpoint in its own VPC."""
-    return replace(
-        known,
-        endpoint_ids=tuple(dict.fromkeys((*known.endpoint_ids, *other.endpoint_ids))),
-        nat_gateway_ids={**other.nat_gateway_ids, **known.nat_gateway_ids},
-    )
-
-
-def _attachment(known: TransitGatewayAttachment, other: TransitGatewayAttachment) -> TransitGatewayAttachment:
-    """Combine attachments: a transit gateway's owner sees associations, and a VPC's owner the attachment's subnets."""
-    return replace(
-        known,
-        route_table_id=known.route_table_id or other.route_table_id,
-        subnet_ids=known.subnet_ids or other.subnet_ids,
-        appliance_mode=known.appliance_mode or other.appliance_mode,
-    )

@@ -15,6 +15,7 @@ from express_path.domain.network.resources import (
     AnyRouteTable,
     BlockMode,
     Firewall,
+    NatGateway,
     NetworkInterface,
     Route,
     RouteTable,
@@ -33,6 +34,7 @@ from express_path.domain.path.outcomes import (
     TracedAddresses,
     TraceState,
     alternatives,
+    any_of,
     hop_of,
     join,
     terminal,
@@ -51,8 +53,11 @@ class RouteTracer(Protocol):
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
         """Return the route table that governs a subnet; None if it cannot be seen."""
 
-    def index_of(self, table: AnyRouteTable) -> RoutingIndex:
-        """Return the routing index of all of a table's routes."""
+    def possible_tables(self, subnet: Subnet) -> tuple[RouteTable | None, ...]:
+        """Return the route tables that may govern a subnet: several if accounts disagree. None: it cannot be seen."""
+
+    def indexes_of(self, table: AnyRouteTable) -> tuple[RoutingIndex, ...]:
+        """Return an index of each set of routes that a table may have: one, unless accounts disagree."""
 
     def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
         """Follow a block of addresses from a route table."""
@@ -70,17 +75,21 @@ class NextTable:
     state: TraceState
 
 
-def next_table_in(tracer: RouteTracer, subnet_id: str, state: TraceState) -> NextTable | None:
+def next_tables_in(tracer: RouteTracer, subnet_id: str, state: TraceState) -> list[NextTable | None]:
     """Return the route table of a subnet that traffic leaves from, in that subnet's zone; None if it is not known.
 
-    Whatever mode of Block Public Access the subnet has counts from there on, too.
+    There are several if accounts disagree about the subnet. Whatever mode of Block Public Access the subnet has counts from
+    there on, too.
     """
     subnet = tracer.snapshot.subnets.get(subnet_id)
-    table = tracer.governing_table(subnet) if subnet else None
-    if subnet is None or table is None:
-        return None
-    mode = strictest((state.block_mode, subnet.block_mode))
-    return NextTable(table, state._replace(zone=subnet.availability_zone_id, block_mode=mode))
+    if subnet is None:
+        return [None]
+    found: list[NextTable | None] = []
+    for version in tracer.snapshot.versions_of(subnet):
+        mode = strictest((state.block_mode, version.block_mode))
+        beyond = state._replace(zone=version.availability_zone_id, block_mode=mode)
+        found += [NextTable(table, beyond) if table else None for table in tracer.possible_tables(version)]
+    return found
 
 
 def trace_from(tracer: RouteTracer, next_table: NextTable, addresses: AddressSet) -> Trace:
@@ -95,7 +104,7 @@ def trace_from_any(
 
     unlisted is the note of the outcome for a subnet whose route table is not listed.
     """
-    next_tables = [next_table_in(tracer, subnet_id, state) for subnet_id in sorted(subnet_ids)]
+    next_tables = [found for subnet_id in sorted(subnet_ids) for found in next_tables_in(tracer, subnet_id, state)]
     distinct = {(found.table.id, found.state) if found else None: found for found in next_tables}
     unknown = without_hop(addresses, Reason.UNRESOLVED_EGRESS, unlisted)
     traces = [trace_from(tracer, found, addresses) if found else unknown for found in distinct.values()]
@@ -117,7 +126,14 @@ def follow_nat_gateway(tracer: RouteTracer, route: Route, addresses: AddressSet,
     zonal one whose traffic can leave nowhere but through an internet gateway.
     """
     gateway = tracer.snapshot.nat_gateways.get(route.target_id)
-    if gateway is None or gateway.connectivity != "public":
+    if gateway is None:
+        return terminal(route, addresses, Reason.NAT_GATEWAY)
+    versions = tracer.snapshot.versions_of(gateway)
+    return any_of([_end_at_nat_gateway(tracer, version, route, addresses) for version in versions])
+
+
+def _end_at_nat_gateway(tracer: RouteTracer, gateway: NatGateway, route: Route, addresses: AddressSet) -> Trace:
+    if gateway.connectivity != "public":
         return terminal(route, addresses, Reason.NAT_GATEWAY)
     if gateway.subnet_id is None:
         vpc = tracer.snapshot.vpcs.get(gateway.vpc_id)
@@ -125,10 +141,21 @@ def follow_nat_gateway(tracer: RouteTracer, route: Route, addresses: AddressSet,
             return unresolved(route, addresses, _REGIONAL_NAT_CLOSED, unknown=Unknown.REGIONAL_NAT_CLOSED)
         return terminal(route, addresses, Reason.NAT_GATEWAY)
     subnet = tracer.snapshot.subnets.get(gateway.subnet_id)
-    table = tracer.governing_table(subnet) if subnet else None
-    if subnet is None or table is None or subnet.block_mode is not BlockMode.BIDIRECTIONAL:
+    if subnet is None:
         return terminal(route, addresses, Reason.NAT_GATEWAY)
-    index = tracer.index_of(table)
+    possible = []
+    for version in tracer.snapshot.versions_of(subnet):
+        for table in tracer.possible_tables(version):
+            if table is None or version.block_mode is not BlockMode.BIDIRECTIONAL:
+                possible.append(terminal(route, addresses, Reason.NAT_GATEWAY))
+                continue
+            closed = [_end_at_closed_nat_gateway(index, subnet, route, addresses) for index in tracer.indexes_of(table)]
+            possible.append(join([any_of(closed)], frozenset({table.id})))
+    return any_of(possible)
+
+
+def _end_at_closed_nat_gateway(index: RoutingIndex, subnet: Subnet, route: Route, addresses: AddressSet) -> Trace:
+    """End at a NAT gateway in a closed subnet: at a NAT unless its traffic can leave only through an internet gateway."""
     closed, traces = _NAT_CLOSED.format(subnet.id), list[Trace]()
     for block in addresses.blocks():
         translated = from_nat64(block) or block
@@ -143,7 +170,7 @@ def follow_nat_gateway(tracer: RouteTracer, route: Route, addresses: AddressSet,
                 traces.append(terminal(route, found, Reason.DROPPED, closed, is_closed=True))
             else:
                 traces.append(terminal(route, found, Reason.NAT_GATEWAY))
-    return join(traces, frozenset({table.id}))
+    return join(traces)
 
 
 def follow_internet_gateway(tracer: RouteTracer, route: Route, addresses: AddressSet, state: TraceState) -> Trace:
@@ -173,6 +200,13 @@ def follow_vpc_endpoint(tracer: RouteTracer, route: Route, addresses: AddressSet
     if endpoint is None:
         note = "this endpoint is not listed (ec2:DescribeVpcEndpoints)"
         return unresolved(route, addresses, note, unknown=Unknown.PERMISSION)
+    versions = tracer.snapshot.versions_of(endpoint)
+    return any_of([_follow_endpoint(tracer, version, route, addresses, state) for version in versions])
+
+
+def _follow_endpoint(
+    tracer: RouteTracer, endpoint: VpcEndpoint, route: Route, addresses: AddressSet, state: TraceState
+) -> Trace:
     if endpoint.endpoint_type == "gateway":
         return _end_at_gateway_endpoint(tracer, endpoint, route, addresses)
     if endpoint.endpoint_type == "gatewayloadbalancer":
@@ -302,25 +336,52 @@ def follow_network_interface(tracer: RouteTracer, route: Route, addresses: Addre
     if tracer.snapshot.network_interfaces is None:
         note = "to find out whether it forwards traffic, grant ec2:DescribeNetworkInterfaces"
         return unresolved(route, addresses, note, lacks="ec2:DescribeNetworkInterfaces", unknown=Unknown.PERMISSION)
-    interface = _interface_of(tracer.snapshot.network_interfaces, route.target_id)
-    if interface is None:
-        note = "this network interface is not listed (ec2:DescribeNetworkInterfaces)"
-        return unresolved(route, addresses, note, unknown=Unknown.PERMISSION)
-    if interface.source_dest_check:
-        return unresolved(route, addresses, "its source/destination check is on, so it does not forward traffic")
-    # What the interface sends comes from its own subnet, so only that subnet's Block Public Access counts.
-    next_table = next_table_in(tracer, interface.subnet_id, state._replace(block_mode=BlockMode.OFF))
+    possible = []
+    for interface in _interfaces_of(tracer.snapshot, route.target_id):
+        if interface is None:
+            note = "this network interface is not listed (ec2:DescribeNetworkInterfaces)"
+            possible.append(unresolved(route, addresses, note, unknown=Unknown.PERMISSION))
+        elif interface.source_dest_check:
+            note = "its source/destination check is on, so it does not forward traffic"
+            possible.append(unresolved(route, addresses, note))
+        else:
+            # What the interface sends comes from its own subnet, so only that subnet's Block Public Access counts.
+            here = state._replace(block_mode=BlockMode.OFF)
+            next_tables = next_tables_in(tracer, interface.subnet_id, here)
+            possible += list(map(partial(_forward, tracer, interface, route, addresses), next_tables))
+    return any_of(possible)
+
+
+def _forward(
+    tracer: RouteTracer,
+    interface: NetworkInterface,
+    route: Route,
+    addresses: AddressSet,
+    next_table: NextTable | None,
+) -> Trace:
     if next_table is None:
         return unresolved(route, addresses, f"the route table of its subnet {interface.subnet_id} is not listed")
     hop = Hop(TargetKind.NETWORK_INTERFACE, interface.id, str(route.destination))
     return join(list(map(partial(_trace_forwarded, tracer, interface, next_table), addresses.blocks()))).via(hop, route)
 
 
-def _interface_of(interfaces: Mapping[str, NetworkInterface], target_id: str) -> NetworkInterface | None:
+def _interfaces_of(snapshot: Snapshot, target_id: str) -> list[NetworkInterface | None]:
+    """Return the interface that a route's target is, or the primary one of an instance; None if it is not listed.
+
+    There are several if accounts disagree about it.
+    """
+    interfaces = snapshot.network_interfaces or {}
     if target_id in interfaces:
-        return interfaces[target_id]
-    attached = [interface for interface in interfaces.values() if interface.instance_id == target_id]
-    return min(attached, key=lambda interface: (interface.device_index or 0, interface.id), default=None)
+        return [*snapshot.versions_of(interfaces[target_id])]
+    described = [version for interface in interfaces.values() for version in snapshot.versions_of(interface)]
+    attached = [version for version in described if version.instance_id == target_id]
+    attached.sort(key=lambda interface: (interface.device_index or 0, interface.id))
+    found: list[NetworkInterface | None] = []
+    for interface in attached:
+        found.append(interface)
+        if snapshot.is_undisputed(interface):
+            return found
+    return [*found, None]
 
 
 def _trace_forwarded(tracer: RouteTracer, interface: NetworkInterface, next_table: NextTable, block: Cidr) -> Trace:
@@ -411,28 +472,49 @@ def follow_transit_gateway(tracer: RouteTracer, route: Route, addresses: Address
         return unresolved(route, addresses, _NOT_CERTAIN)
     if tracer.snapshot.transit_gateway_attachments is None:
         return unresolved(route, addresses, _ATTACHMENTS_NEEDED, lacks=_ATTACHMENTS, unknown=Unknown.PERMISSION)
-    attachment = tracer.snapshot.vpc_attachments.get(AttachedVpc(route.target_id, state.vpc_id))
-    if attachment is None:
+    attachments = tracer.snapshot.vpc_attachments.get(AttachedVpc(route.target_id, state.vpc_id))
+    if attachments is None:
         note = f"no attachment of {state.vpc_id} is listed; {_ATTACHMENTS_NEEDED}"
         return unresolved(route, addresses, note, unknown=Unknown.PERMISSION)
+    return any_of(list(map(partial(_enter_transit_gateway, tracer, route, addresses, state), attachments)))
+
+
+def _enter_transit_gateway(
+    tracer: RouteTracer,
+    route: Route,
+    addresses: AddressSet,
+    state: TraceState,
+    attachment: TransitGatewayAttachment,
+) -> Trace:
     if attachment.state != "available":
         return unresolved(route, addresses, f"the state of {attachment.id} is {attachment.state}, not available")
-    if not _may_enter(tracer, attachment, state.zone):
+    possible = []
+    covered = _covers_zone(tracer, attachment, state.zone)
+    if False in covered:
         fix = f"add a subnet in {state.zone} to {attachment.id}, which has none there"
-        return terminal(route, addresses, Reason.DROPPED, fix)
-    beyond = _trace_from_table_of(tracer, attachment, addresses, state)
-    return beyond.map(_certain_beyond_transit_gateway).via(hop_of(route), route)
+        possible.append(terminal(route, addresses, Reason.DROPPED, fix))
+    if True in covered:
+        beyond = _trace_from_table_of(tracer, attachment, addresses, state)
+        possible.append(beyond.map(_certain_beyond_transit_gateway).via(hop_of(route), route))
+    return any_of(possible)
 
 
-def _may_enter(tracer: RouteTracer, attachment: TransitGatewayAttachment, zone: str) -> bool:
+def _covers_zone(tracer: RouteTracer, attachment: TransitGatewayAttachment, zone: str) -> set[bool]:
     """Return whether traffic may reach the transit gateway: its zone needs a subnet of the attachment.
 
-    https://docs.aws.amazon.com/vpc/latest/tgw/tgw-vpc-attachments.html
+    Both is possible if accounts disagree about the zone of a subnet
+    (https://docs.aws.amazon.com/vpc/latest/tgw/tgw-vpc-attachments.html).
     """
     if attachment.subnet_ids is None or not _AVAILABILITY_ZONE.fullmatch(zone):
-        return True
+        return {True}
     subnets = [tracer.snapshot.subnets.get(subnet_id) for subnet_id in attachment.subnet_ids]
-    return any(subnet is None or subnet.availability_zone_id in ("", zone) for subnet in subnets)
+    covered: list[set[bool]] = []
+    for subnet in subnets:
+        zones = {version.availability_zone_id for version in tracer.snapshot.versions_of(subnet)} if subnet else {""}
+        covered.append({found in ("", zone) for found in zones})
+    if {True} in covered:
+        return {True}
+    return {False}.union(*covered)
 
 
 def _trace_from_table_of(
@@ -476,6 +558,17 @@ def follow_attachment(tracer: RouteTracer, route: Route, addresses: AddressSet, 
     if attachment is None:
         note = f"this attachment is not listed; {_ATTACHMENTS_NEEDED}"
         return unresolved(route, addresses, note, unknown=Unknown.PERMISSION)
+    versions = tracer.snapshot.versions_of(attachment)
+    return any_of(list(map(partial(_leave_transit_gateway, tracer, route, addresses, state), versions)))
+
+
+def _leave_transit_gateway(
+    tracer: RouteTracer,
+    route: Route,
+    addresses: AddressSet,
+    state: TraceState,
+    attachment: TransitGatewayAttachment,
+) -> Trace:
     if attachment.resource_type not in ("vpc", "network-function"):
         return unresolved(
             route,
@@ -499,9 +592,13 @@ def _subnets_that_may_carry(tracer: RouteTracer, attachment: TransitGatewayAttac
     for each flow (https://docs.aws.amazon.com/vpc/latest/tgw/how-transit-gateways-work.html).
     """
     subnet_ids = attachment.subnet_ids or ()
-    subnets = [tracer.snapshot.subnets.get(subnet_id) for subnet_id in subnet_ids]
-    in_zone = tuple(subnet.id for subnet in subnets if subnet is not None and subnet.availability_zone_id == zone)
-    return in_zone if in_zone and not attachment.appliance_mode else subnet_ids
+    listed = [tracer.snapshot.subnets[subnet_id] for subnet_id in subnet_ids if subnet_id in tracer.snapshot.subnets]
+    in_zone = [
+        (subnet.id, {version.availability_zone_id == zone for version in tracer.snapshot.versions_of(subnet)})
+        for subnet in listed
+    ]
+    is_kept = not attachment.appliance_mode and any(found == {True} for _, found in in_zone)
+    return tuple(subnet_id for subnet_id, found in in_zone if True in found) if is_kept else subnet_ids
 
 
 FOLLOW: Mapping[TargetKind, Follow] = {

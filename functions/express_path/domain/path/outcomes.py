@@ -92,7 +92,8 @@ class TraceState(NamedTuple):
     zone is the Availability Zone id that the traffic is in, vpc_id the VPC that it is in, and lookups the route table
     lookups that led it there. skip_gateway_endpoints is true if routes to gateway endpoints are ignored, to find out
     whether an interface leads to an internet gateway. block_mode is what VPC Block Public Access does to this traffic
-    at an internet gateway: the strictest mode of the subnets that it passes through.
+    at an internet gateway: the strictest mode of the subnets that it passes through. first_index: which of the sets of routes
+    that the first table may have is followed.
     """
 
     zone: str = ""
@@ -100,6 +101,7 @@ class TraceState(NamedTuple):
     lookups: frozenset[TableLookup] = frozenset()
     skip_gateway_endpoints: bool = False
     block_mode: BlockMode = BlockMode.OFF
+    first_index: int = 0
 
     def why_not_followed(self, table_id: str, family: Family) -> str:
         """Return why the path is not followed into one more route table; empty if it is followed."""
@@ -183,6 +185,11 @@ def alternatives(traces: Sequence[Trace]) -> Trace:
             if overlap(mine.addresses.block, theirs.addresses.block)
         ]
     return Trace(tuple(combined), frozenset[str]().union(*(trace.consulted for trace in traces)))
+
+
+def any_of(traces: Sequence[Trace]) -> Trace:
+    """Combine traces of the same addresses, any of which may apply; a single one stays as it is."""
+    return traces[0] if len(traces) == 1 else alternatives(traces)
 
 
 def _by_block(trace: Trace) -> Iterator[TracedAddresses]:

@@ -1,15 +1,16 @@
 """Routing: which route table governs a subnet, and which of its routes wins for each address."""
 
-from collections import defaultdict
+from collections import ChainMap, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
-from typing import NamedTuple
+from itertools import chain, product
+from math import prod
+from typing import NamedTuple, cast
 
 from express_path.domain.network.addresses import BITS, Cidr, Family, nat64
+from express_path.domain.network.claims import Claim, Claims, claims_of, unlisted_tables
 from express_path.domain.network.resources import (
-    ASSOCIATION_STATES,
     AnyRouteTable,
     PrefixList,
     Rank,
@@ -20,20 +21,6 @@ from express_path.domain.network.resources import (
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Unknown
 
-_EXISTING = ("available", "pending")
-"""The states of an endpoint that is associated with route tables. One that is deleted may still name deleted tables."""
-_GONE = ("failed", "deleting", "deleted")
-"""The states of a NAT gateway without a route table of its own: EC2 lists those that are deleted for an hour
-(https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-working-with.html)."""
-_TableIds = dict[str, tuple[str, ...]]
-
-
-class Claims(NamedTuple):
-    """The tables that claim each subnet, or to be the main table of each VPC, all by id; several contradict each other."""
-
-    by_subnet: _TableIds
-    main_by_vpc: _TableIds
-
 
 class GoverningTables:
     """Finds the route table that governs a subnet of one snapshot."""
@@ -42,36 +29,25 @@ class GoverningTables:
         """Find what the associations claim, unless it is known from a snapshot with the same ones."""
         self._snapshot = snapshot
         self.claims = claims or claims_of(snapshot.route_tables.values())
-        named = [
-            (endpoint.vpc_id, endpoint.id, table_id)
-            for endpoint in snapshot.vpc_endpoints.values()
-            if endpoint.state in _EXISTING
-            for table_id in endpoint.route_table_ids
-        ]
-        named += [
-            (gateway.vpc_id, gateway.id, gateway.route_table_id)
-            for gateway in snapshot.nat_gateways.values()
-            if gateway.route_table_id and gateway.state not in _GONE
-        ]
-        unlisted = {
-            (vpc_id, f"{resource_id} names {table_id}")
-            for vpc_id, resource_id, table_id in named
-            if table_id not in snapshot.route_tables
-        }
-        self._unlisted_by_vpc = dict(sorted(unlisted, reverse=True))
+        listed_endpoints, listed_gateways = snapshot.vpc_endpoints.values(), snapshot.nat_gateways.values()
+        endpoints = [version for endpoint in listed_endpoints for version in snapshot.versions_of(endpoint)]
+        gateways = [version for gateway in listed_gateways for version in snapshot.versions_of(gateway)]
+        self._unlisted_by_vpc = unlisted_tables(endpoints, gateways, snapshot.route_tables)
 
     def why_unknown(self, subnet: Subnet) -> tuple[str, Unknown | None]:
         """Return why the route table that governs a subnet cannot be determined, and what is not known, if that is a read."""
         claiming = sorted(table.id for table in self.claiming_tables(subnet))
+        if subnet.id in self._snapshot.disputed_tables:
+            return f"accounts disagree about its route table: {' or '.join(claiming)}", None
         if claiming:
             return f"{' and '.join(claiming)} both claim the subnet: associate it with one of them", None
-        unlisted = self._unlisted_table(subnet)
+        unlisted = self._unlisted_table(subnet, self.claims.claim_on(subnet))
         if unlisted:
             note = f"{unlisted}, which is not listed and may govern the subnet (ec2:DescribeRouteTables)"
             return note, Unknown.PERMISSION
         return "its route table cannot be seen (ec2:DescribeRouteTables)", Unknown.PERMISSION
 
-    def _unlisted_table(self, subnet: Subnet) -> str:
+    def _unlisted_table(self, subnet: Subnet, claim: Claim) -> str:
         """Return what names a table that is not listed and may be the subnet's own; empty if its own table is known.
 
         An association with an endpoint is no evidence for a route, but it shows that the list of tables is partial. So
@@ -80,7 +56,7 @@ class GoverningTables:
         for table_id in sorted(subnet.table_ids):
             if table_id not in self._snapshot.route_tables:
                 return f"{subnet.id} names {table_id}"
-        return "" if subnet.id in self.claims.by_subnet else self._unlisted_by_vpc.get(subnet.vpc_id, "")
+        return self._unlisted_by_vpc.get(subnet.vpc_id, "") if claim.by_main else ""
 
     def claiming_tables(self, subnet: Subnet) -> tuple[RouteTable, ...]:
         """Return the route tables that claim a subnet with the same right: one, unless none can be seen or EC2 errs.
@@ -91,15 +67,32 @@ class GoverningTables:
         (https://docs.aws.amazon.com/vpc/latest/userguide/subnet-route-tables.html,
         https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateways-regional.html).
         """
-        if self._unlisted_table(subnet):
-            return ()
-        table_ids = self.claims.by_subnet.get(subnet.id) or self.claims.main_by_vpc.get(subnet.vpc_id, ())
-        return tuple(map(self._snapshot.route_tables.__getitem__, table_ids))
+        claiming = [table for claim in self._claims_on(subnet) for table in self._tables_of(claim, subnet)]
+        return tuple({table.id: table for table in claiming}.values())
 
     def governing_table(self, subnet: Subnet) -> RouteTable | None:
         """Return the route table that governs a subnet; None if none can be seen, or if several claim it."""
         claiming = self.claiming_tables(subnet)
         return claiming[0] if len(claiming) == 1 else None
+
+    def possible_tables(self, subnet: Subnet) -> tuple[RouteTable | None, ...]:
+        """Return the table that governs a subnet by the claim of each account: one, unless they disagree.
+
+        None stands for a table that cannot be determined.
+        """
+        claiming = [self._tables_of(claim, subnet) for claim in self._claims_on(subnet)]
+        possible = [tables[0] if len(tables) == 1 else None for tables in claiming]
+        return tuple({table.id if table else "": table for table in possible}.values())
+
+    def _claims_on(self, subnet: Subnet) -> Sequence[Claim]:
+        return self._snapshot.disputed_tables.get(subnet.id) or (self.claims.claim_on(subnet),)
+
+    def _tables_of(self, claim: Claim, subnet: Subnet) -> tuple[RouteTable, ...]:
+        """Return the tables of a claim; none if one that is not listed may govern the subnet instead."""
+        if self._unlisted_table(subnet, claim):
+            return ()
+        listed = map(self._snapshot.route_tables.get, claim.table_ids)
+        return tuple(table for table in listed if table is not None)
 
     def governed_subnets(self, table: RouteTable) -> Sequence[Subnet]:
         """Return the subnets that a table governs, in the order of the snapshot."""
@@ -113,36 +106,6 @@ class GoverningTables:
             for table in self.claiming_tables(subnet):
                 found[table.id].append(subnet)
         return dict(found)
-
-
-def claims_of(tables: Iterable[RouteTable]) -> Claims:
-    """Return what the associations of these tables claim, as far as they count."""
-    by_subnet: dict[str, _TableIds] = {state: {} for state in ASSOCIATION_STATES}
-    main_by_vpc: dict[str, _TableIds] = {state: {} for state in ASSOCIATION_STATES}
-    for table in tables:
-        for association in table.associations:
-            if not association.counts:
-                continue
-            if association.subnet_id:
-                _claim(by_subnet[association.state], association.subnet_id, table.id)
-            elif association.main:
-                _claim(main_by_vpc[association.state], table.vpc_id, table.id)
-    return Claims(_by_precedence(by_subnet), _by_precedence(main_by_vpc))
-
-
-def _by_precedence(claims_by_state: dict[str, _TableIds]) -> _TableIds:
-    """Return the claims of all states. If several states have a claim, the first state in ASSOCIATION_STATES counts."""
-    found: _TableIds = {}
-    for state in reversed(ASSOCIATION_STATES):
-        found.update(claims_by_state[state])
-    return found
-
-
-def _claim(claims: _TableIds, owner_id: str, table_id: str) -> None:
-    """Record that a table claims a subnet or a VPC."""
-    known = claims.get(owner_id, ())
-    if table_id not in known:
-        claims[owner_id] = (*known, table_id)
 
 
 def overlap(one: Cidr, other: Cidr) -> bool:
@@ -313,28 +276,70 @@ class _OpenPrefix:
             yield RoutedBlocks(AddressSet(self.block, tuple(self.holes)), self.routes)
 
 
+_MAX_COMBINATIONS = 16
+"""How many combinations of descriptions of the prefix lists in a table are followed."""
+
+
 class RoutingIndexes:
-    """Builds and keeps the routing index of each route table, with or without routes to gateway endpoints."""
+    """Builds and keeps the routing indexes of each route table, with or without routes to gateway endpoints."""
 
     def __init__(self, snapshot: Snapshot) -> None:
         """Start without any index."""
         self._snapshot = snapshot
-        self._of_all_routes: dict[str, RoutingIndex] = {}
-        self._without_gateway_endpoints: dict[str, RoutingIndex] = {}
+        self._of_all_routes: dict[str, tuple[RoutingIndex, ...]] = {}
+        self._without_gateway_endpoints: dict[str, tuple[RoutingIndex, ...]] = {}
 
-    def index_of(self, table: AnyRouteTable, *, skip_gateway_endpoints: bool) -> RoutingIndex:
-        """Return the index of a table's routes."""
-        indexes = self._without_gateway_endpoints if skip_gateway_endpoints else self._of_all_routes
-        index = indexes.get(table.id)
-        if index is None:
-            routes = self.routes_of(table, skip_gateway_endpoints=skip_gateway_endpoints)
-            index = indexes[table.id] = RoutingIndex(routes, self._snapshot.prefix_lists)
-        return index
+    def indexes_of(self, table: AnyRouteTable, *, skip_gateway_endpoints: bool) -> tuple[RoutingIndex, ...]:
+        """Return an index of each set of routes that a table may have: one, unless accounts disagree."""
+        known = self._without_gateway_endpoints if skip_gateway_endpoints else self._of_all_routes
+        indexes = known.get(table.id)
+        if indexes is None:
+            indexes = known[table.id] = tuple(self._indexes(table, skip_gateway_endpoints=skip_gateway_endpoints))
+        return indexes
+
+    def _indexes(self, table: AnyRouteTable, *, skip_gateway_endpoints: bool) -> Iterator[RoutingIndex]:
+        for version in self._snapshot.versions_of(table):
+            routes = self._kept(version.routes, skip_gateway_endpoints=skip_gateway_endpoints)
+            for prefix_lists in self._possible_lists(routes):
+                yield RoutingIndex(routes, prefix_lists)
+
+    def _possible_lists(self, routes: Iterable[Route]) -> Iterator[Mapping[str, PrefixList]]:
+        """Yield each combination of the descriptions of prefix lists that the routes name: one, unless accounts disagree.
+
+        If there are too many combinations, there is one mapping for each description: if a route wins by that, it also wins
+        where each other list about which accounts disagree has only the entries that all of them show.
+        """
+        lists = self._snapshot.prefix_lists
+        named = dict.fromkeys(route.destination for route in routes if isinstance(route.destination, str))
+        described = {list_id: self._snapshot.versions_of(lists[list_id]) for list_id in named if list_id in lists}
+        disputed = {list_id: versions for list_id, versions in described.items() if len(versions) > 1}
+        snapshot_lists = cast("dict[str, PrefixList]", lists)
+        if prod(map(len, disputed.values())) <= _MAX_COMBINATIONS:
+            for combination in product(*disputed.values()):
+                chosen = {version.id: version for version in combination}
+                yield ChainMap(chosen, snapshot_lists) if chosen else lists
+            return
+        least = {list_id: _common_entries(versions) for list_id, versions in disputed.items()}
+        for list_id, versions in disputed.items():
+            for version in versions:
+                yield ChainMap({list_id: version}, least, snapshot_lists)
 
     def routes_of(self, table: AnyRouteTable, *, skip_gateway_endpoints: bool) -> list[Route]:
-        """Return a table's routes, with or without those to gateway endpoints."""
-        return [route for route in table.routes if not (skip_gateway_endpoints and self._is_gateway_endpoint(route))]
+        """Return the routes that a table may have, with or without those to gateway endpoints."""
+        versions = self._snapshot.versions_of(table)
+        routes = dict.fromkeys(route for version in versions for route in version.routes)
+        return self._kept(routes, skip_gateway_endpoints=skip_gateway_endpoints)
+
+    def _kept(self, routes: Iterable[Route], *, skip_gateway_endpoints: bool) -> list[Route]:
+        return [route for route in routes if not (skip_gateway_endpoints and self._is_gateway_endpoint(route))]
 
     def _is_gateway_endpoint(self, route: Route) -> bool:
         endpoint = self._snapshot.vpc_endpoints.get(route.target_id)
         return endpoint is not None and endpoint.endpoint_type == "gateway"
+
+
+def _common_entries(versions: Sequence[PrefixList]) -> PrefixList:
+    """Return a list with the entries that all descriptions of it have."""
+    first, *others = versions
+    common = [cidr for cidr in first.cidrs or () if all(cidr in (other.cidrs or ()) for other in others)]
+    return replace(first, cidrs=tuple(common))

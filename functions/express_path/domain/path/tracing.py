@@ -6,6 +6,7 @@ from functools import partial
 from typing import NamedTuple
 
 from express_path.domain.network.addresses import Cidr, Family, nat64
+from express_path.domain.network.claims import Claims
 from express_path.domain.network.resources import AnyRouteTable, BlockMode, Route, RouteTable, Subnet
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.hops import FOLLOW
@@ -19,6 +20,7 @@ from express_path.domain.path.outcomes import (
     TracedAddresses,
     TraceState,
     alternatives,
+    any_of,
     hop_of,
     join,
     terminal,
@@ -28,7 +30,6 @@ from express_path.domain.path.outcomes import (
 from express_path.domain.path.reasons import Reason, Unknown
 from express_path.domain.path.routing import (
     AddressSet,
-    Claims,
     GoverningTables,
     RoutedBlocks,
     RoutingIndex,
@@ -68,7 +69,7 @@ class Tracer:
         self._governing = GoverningTables(snapshot, claims)
         self.indexes = RoutingIndexes(snapshot)
         self._origins = Origins(self.indexes, has_transit_gateways=bool(snapshot.transit_gateway_attachments))
-        self._from_origins: dict[Origin, Trace] = {}
+        self._from_origins: dict[Origin, tuple[Trace, ...]] = {}
         self._beyond_hops: dict[_TraceKey, Trace] = {}
 
     @property
@@ -84,9 +85,13 @@ class Tracer:
         """Return why the route table that governs a subnet cannot be determined, and what is not known, if that is a read."""
         return self._governing.why_unknown(subnet)
 
-    def index_of(self, table: AnyRouteTable) -> RoutingIndex:
-        """Return the routing index of all of a table's routes."""
-        return self.indexes.index_of(table, skip_gateway_endpoints=False)
+    def possible_tables(self, subnet: Subnet) -> tuple[RouteTable | None, ...]:
+        """Return the route tables that may govern a subnet: several if accounts disagree. None: it cannot be seen."""
+        return self._governing.possible_tables(subnet)
+
+    def indexes_of(self, table: AnyRouteTable) -> tuple[RoutingIndex, ...]:
+        """Return an index of each set of routes that a table may have: one, unless accounts disagree."""
+        return self.indexes.indexes_of(table, skip_gateway_endpoints=False)
 
     def governed_subnets(self, table: RouteTable) -> Sequence[Subnet]:
         """Return the subnets that a route table governs."""
@@ -98,33 +103,45 @@ class Tracer:
 
     def trace_subnet(self, table: RouteTable, subnet: Subnet) -> Trace:
         """Trace every S3 Express address from a subnet that this table governs."""
+        return join(self.possible_traces(table, subnet))
+
+    def possible_traces(self, table: RouteTable, subnet: Subnet) -> tuple[Trace, ...]:
+        """Trace every S3 Express address for each set of routes that the table may have: one, unless accounts disagree."""
         origin = self.origin_of(table, subnet)
-        trace = self._from_origins.get(origin)
-        if trace is None:
+        traces = self._from_origins.get(origin)
+        if traces is None:
             # The subnet's own table counts as consulted even if there is no address to look up in it.
-            trace = join(self._trace_prefix_lists(table, origin), frozenset({table.id}))
-            self._from_origins[origin] = trace
-        return trace
+            traces = tuple(
+                join(self._trace_prefix_lists(table, origin, number), frozenset({table.id}))
+                for number in range(len(self.indexes_of(table)))
+            )
+            self._from_origins[origin] = traces
+        return traces
+
+    def traces_of(self, subnet: Subnet) -> Iterator[Trace]:
+        """Yield the trace of each description of a subnet from each route table that may govern it."""
+        for version in self.snapshot.versions_of(subnet):
+            for table in filter(None, self.possible_tables(version)):
+                yield from self.possible_traces(table, version)
 
     def hops(self, subnet: Subnet) -> Iterator[Hop]:
         """Yield every hop of the paths that S3 Express addresses take from a subnet."""
-        table = self.governing_table(subnet)
-        results = self.trace_subnet(table, subnet).results if table else ()
-        yield from (hop for traced in results for outcome in traced.outcomes for hop in outcome.path)
+        for trace in self.traces_of(subnet):
+            yield from (hop for traced in trace.results for outcome in traced.outcomes for hop in outcome.path)
 
     def consults(self, subnet: Subnet, table_id: str) -> bool:
         """Return whether a route table, the subnet's own or a later one, helps to decide where its traffic leaves."""
-        table = self.governing_table(subnet)
-        return table is not None and table_id in self.trace_subnet(table, subnet).consulted
+        return any(table_id in trace.consulted for trace in self.traces_of(subnet))
 
-    def _trace_prefix_lists(self, table: RouteTable, origin: Origin) -> Iterator[Trace]:
-        state = TraceState(zone=origin.zone, block_mode=origin.block_mode)
+    def _trace_prefix_lists(self, table: RouteTable, origin: Origin, number: int) -> Iterator[Trace]:
+        index = self.indexes_of(table)[number]
+        state = TraceState(zone=origin.zone, block_mode=origin.block_mode, first_index=number)
         for prefix_list in self.snapshot.express_prefix_lists:
             is_used = origin.families.include(prefix_list.family)
             is_synthesized = origin.families.dns64 and prefix_list.family is Family.IPV4
             if prefix_list.cidrs is None:
                 note = f"the entries of prefix list {prefix_list.id} cannot be read ({ENTRIES})"
-                yield from self._trace_unknown_addresses(table, origin, prefix_list.family, note, ENTRIES)
+                yield from _unknown_addresses(index, origin, prefix_list.family, note, ENTRIES)
             for block in prefix_list.cidrs or ():
                 if is_used:
                     yield self.trace(table, block, state)
@@ -132,12 +149,8 @@ class Tracer:
                     yield self.trace(table, nat64(block), state).map(_untranslated_has_no_route)
         for prefix_list in self.snapshot.doubtful_prefix_lists:
             note = _DOUBTFUL.format(prefix_list.id, prefix_list.name)
-            yield from self._trace_unknown_addresses(table, origin, prefix_list.family, note)
-        if (
-            origin.families.ipv6
-            and self._may_have_unseen_ipv6_list
-            and self.index_of(table).has_other_than_local(Family.IPV6)
-        ):
+            yield from _unknown_addresses(index, origin, prefix_list.family, note)
+        if origin.families.ipv6 and self._may_have_unseen_ipv6_list and index.has_other_than_local(Family.IPV6):
             unseen, lacks = AddressSet(Cidr(Family.IPV6, 0, 0)), "ec2:DescribeManagedPrefixLists"
             yield without_hop(
                 unseen, Reason.UNRESOLVED_EGRESS, _IPV6_LIST_UNSEEN, lacks=lacks, unknown=Unknown.PERMISSION
@@ -152,21 +165,6 @@ class Tracer:
         lists = (*self.snapshot.express_prefix_lists, *self.snapshot.doubtful_prefix_lists)
         known = {prefix_list.family for prefix_list in lists}
         return Family.IPV6 not in known and not self.snapshot.lists_ipv6_prefix_lists
-
-    def _trace_unknown_addresses(
-        self, table: RouteTable, origin: Origin, family: Family, note: str, lacks: str = ""
-    ) -> Iterator[Trace]:
-        """Yield the traces of a list's unknown addresses, as a subnet uses them: IPv4 also under 64:ff9b::/96."""
-        unknown = Unknown.PERMISSION if lacks else None
-        used = [family] if origin.families.include(family) else []
-        if origin.families.dns64 and family is Family.IPV4:
-            used.append(Family.IPV6)
-        for used_family in used:
-            addresses = AddressSet(Cidr(used_family, 0, 0))
-            if self.index_of(table).has_routes(used_family):
-                yield without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=lacks, unknown=unknown)
-            else:
-                yield without_hop(addresses, Reason.NO_ROUTE)
 
     def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
         """Follow a block of addresses from a route table; a second lookup in the same table is a loop."""
@@ -196,9 +194,14 @@ class Tracer:
             lookups=state.lookups | {TableLookup(table.id, block.family)},
             vpc_id=table.vpc_id if isinstance(table, RouteTable) else state.vpc_id,
         )
-        index = self.indexes.index_of(table, skip_gateway_endpoints=state.skip_gateway_endpoints)
-        traces = list(map(partial(self._follow_routed, index, beyond), index.split(block)))
-        return join(traces, frozenset({table.id}))
+        indexes = self.indexes.indexes_of(table, skip_gateway_endpoints=state.skip_gateway_endpoints)
+        if not state.lookups:
+            indexes = (indexes[state.first_index],)
+        possible = []
+        for index in indexes:
+            traces = list(map(partial(self._follow_routed, index, beyond), index.split(block)))
+            possible.append(join(traces, frozenset({table.id})))
+        return any_of(possible)
 
     def _follow_routed(self, index: RoutingIndex, state: TraceState, routed: RoutedBlocks) -> Trace:
         if len(routed.routes) == 1 and not index.unreadable:  # the usual case
@@ -248,6 +251,22 @@ def _unreadable_outcomes(routed: RoutedBlocks, index: RoutingIndex) -> Iterator[
                 lacks=ENTRIES,
                 unknown=Unknown.PERMISSION,
             )
+
+
+def _unknown_addresses(
+    index: RoutingIndex, origin: Origin, family: Family, note: str, lacks: str = ""
+) -> Iterator[Trace]:
+    """Yield the traces of a list's unknown addresses, as a subnet uses them: IPv4 also under 64:ff9b::/96."""
+    unknown = Unknown.PERMISSION if lacks else None
+    used = [family] if origin.families.include(family) else []
+    if origin.families.dns64 and family is Family.IPV4:
+        used.append(Family.IPV6)
+    for used_family in used:
+        addresses = AddressSet(Cidr(used_family, 0, 0))
+        if index.has_routes(used_family):
+            yield without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=lacks, unknown=unknown)
+        else:
+            yield without_hop(addresses, Reason.NO_ROUTE)
 
 
 def _untranslated_has_no_route(outcome: Outcome) -> Outcome:

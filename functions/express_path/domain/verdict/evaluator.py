@@ -1,13 +1,13 @@
 """The verdict on a subnet: compliance, reason, and path."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Self
 
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import RouteTable, Subnet, TargetKind, has_tag
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.origins import Origin
-from express_path.domain.path.outcomes import Hop, Outcome, Trace
+from express_path.domain.path.outcomes import Hop, Outcome, Trace, join
 from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Compliance, Reason, Unknown
 from express_path.domain.path.routing import AddressSet
 from express_path.domain.path.tracing import Tracer
@@ -36,8 +36,18 @@ class _WorstOutcome:
     outcome: Outcome
 
 
-def worst_decision(trace: Trace, table: RouteTable, parameters: RuleParameters) -> Decision:
-    """Decide by the worst outcome of all addresses."""
+def _severity(decision: Decision) -> tuple[bool, int, tuple[Hop, ...], str]:
+    """Return a sort key of decisions, worst first, as `worst_decision` orders outcomes."""
+    is_harmless = decision.compliance is not Compliance.NON_COMPLIANT
+    return is_harmless, SEVERITY_ORDER[decision.reason], decision.path, decision.note
+
+
+_NAMED = 3
+"""How many resources a note names."""
+
+
+def worst_decision(trace: Trace, table: RouteTable, parameters: RuleParameters, note: str = "") -> Decision:
+    """Decide by the worst outcome of all addresses. note: what to say if that outcome has nothing to say itself."""
 
     def severity(outcome: Outcome) -> tuple[bool, int, tuple[Hop, ...], str]:
         """Return a sort key, worst first: NON_COMPLIANT, then by reason; path and note make the order unambiguous."""
@@ -53,7 +63,8 @@ def worst_decision(trace: Trace, table: RouteTable, parameters: RuleParameters) 
         return decision_by(Outcome(Reason.NO_ROUTE), table, parameters)
     deciding = min(worst, key=lambda found: (severity(found.outcome), found.addresses))
     reason = Reason.PARTLY_NAT if is_partly_nat else deciding.outcome.reason
-    return decision_by(deciding.outcome, table, parameters, reason, deciding.addresses.block.family)
+    outcome = deciding.outcome if deciding.outcome.note else replace(deciding.outcome, note=note)
+    return decision_by(outcome, table, parameters, reason, deciding.addresses.block.family)
 
 
 def decision_by(
@@ -170,16 +181,21 @@ class Evaluator:
         subnet = snapshot.subnets.get(subnet_id)
         if subnet is None:
             return verdict_without_network(self.account.id, snapshot.region, subnet_id, DELETED)
-        table = self.tracer.governing_table(subnet)
-        decision = self._decide(subnet, table)
-        zone_id, table_id = subnet.availability_zone_id, table.id if table else None
+        # Several, if accounts disagree about the subnet or its route table: the worst result counts.
+        possible = [
+            (self._decide(version, table), version, table)
+            for version in snapshot.versions_of(subnet)
+            for table in self.tracer.possible_tables(version)
+        ]
+        decision, version, table = min(possible, key=lambda found: _severity(found[0]))
+        zone_id, table_id = version.availability_zone_id, table.id if table else None
         return Verdict(self.account.id, snapshot.region, subnet.vpc_id, subnet_id, zone_id, table_id, *decision)
 
     def excludes(self, subnet_id: str) -> bool:
         """Return whether the verdict on a subnet of the snapshot is EXCLUDED, without following its path."""
         subnet = self.snapshot.subnets[subnet_id]
-        outcome = self._before_routing(subnet, self.tracer.governing_table(subnet))
-        return outcome is not None and outcome.reason is Reason.EXCLUDED
+        outcomes = [self._before_routing(subnet, table) for table in self.tracer.possible_tables(subnet)]
+        return all(outcome is not None and outcome.reason is Reason.EXCLUDED for outcome in outcomes)
 
     def lost_read(self, verdict: Verdict) -> str:
         """Return the denied API operation because of which a path is unknown; empty if it is unknown without a denial.
@@ -205,9 +221,20 @@ class Evaluator:
         origin = self.tracer.origin_of(table, subnet)
         decision = self._from_origins.get(origin)
         if decision is None:
-            trace = self.tracer.trace_subnet(table, subnet)
-            decision = self._from_origins[origin] = worst_decision(trace, table, self.parameters)
+            traces = self.tracer.possible_traces(table, subnet)
+            note = self._disagreement(join(traces)) if self.snapshot.versions else ""
+            possible = [worst_decision(trace, table, self.parameters, note) for trace in traces]
+            decision = self._from_origins[origin] = min(possible, key=_severity)
         return decision
+
+    def _disagreement(self, trace: Trace) -> str:
+        """Return which resources on the paths of a trace accounts describe differently; empty if there are none."""
+        snapshot = self.snapshot
+        met = {hop.id for traced in trace.results for outcome in traced.outcomes for hop in outcome.path}
+        for table_id in trace.consulted & snapshot.route_tables.keys():
+            met |= {str(route.destination) for route in snapshot.route_tables[table_id].routes}
+        disputed = sorted((met | trace.consulted) & snapshot.versions.keys())
+        return f"accounts describe {' and '.join(disputed[:_NAMED])} differently, the worst counts" if disputed else ""
 
     def _before_routing(self, subnet: Subnet, table: RouteTable | None) -> Outcome | None:
         """Return the outcome that is decided before routing, if there is one: the first that applies."""

@@ -1,0 +1,87 @@
+"""What the associations of route tables say: which table claims a subnet, and which one is the main table of a VPC."""
+
+from collections.abc import Container, Iterable
+from typing import NamedTuple
+
+from express_path.domain.network.resources import ASSOCIATION_STATES, NatGateway, RouteTable, Subnet, VpcEndpoint
+
+_TableIds = dict[str, tuple[str, ...]]
+
+
+class Claim(NamedTuple):
+    """The tables that claim a subnet with the same right, by id; by_main: as the main table of its VPC."""
+
+    table_ids: tuple[str, ...]
+    by_main: bool = False
+
+
+class Claims(NamedTuple):
+    """The tables that claim each subnet, or to be the main table of each VPC, all by id; several contradict each other."""
+
+    by_subnet: _TableIds
+    main_by_vpc: _TableIds
+
+    def claim_on(self, subnet: Subnet) -> Claim:
+        """Return the claim on a subnet: an association with it takes precedence over the main table of its VPC."""
+        own = self.by_subnet.get(subnet.id)
+        if own:
+            return Claim(tuple(sorted(own)))
+        return Claim(tuple(sorted(self.main_by_vpc.get(subnet.vpc_id, ()))), by_main=True)
+
+
+def claims_of(tables: Iterable[RouteTable]) -> Claims:
+    """Return what the associations of these tables claim, as far as they count."""
+    by_subnet: dict[str, _TableIds] = {state: {} for state in ASSOCIATION_STATES}
+    main_by_vpc: dict[str, _TableIds] = {state: {} for state in ASSOCIATION_STATES}
+    for table in tables:
+        for association in table.associations:
+            if not association.counts:
+                continue
+            if association.subnet_id:
+                _claim(by_subnet[association.state], association.subnet_id, table.id)
+            elif association.main:
+                _claim(main_by_vpc[association.state], table.vpc_id, table.id)
+    return Claims(_by_precedence(by_subnet), _by_precedence(main_by_vpc))
+
+
+def _by_precedence(claims_by_state: dict[str, _TableIds]) -> _TableIds:
+    """Return the claims of all states. If several states have a claim, the first state in ASSOCIATION_STATES counts."""
+    found: _TableIds = {}
+    for state in reversed(ASSOCIATION_STATES):
+        found.update(claims_by_state[state])
+    return found
+
+
+def _claim(claims: _TableIds, owner_id: str, table_id: str) -> None:
+    """Record that a table claims a subnet or a VPC."""
+    known = claims.get(owner_id, ())
+    if table_id not in known:
+        claims[owner_id] = (*known, table_id)
+
+
+_EXISTING = ("available", "pending")
+"""The states of an endpoint that is associated with route tables. One that is deleted may still name deleted tables."""
+_GONE = ("failed", "deleting", "deleted")
+"""The states of a NAT gateway without a route table of its own: EC2 lists those that are deleted for an hour
+(https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-working-with.html)."""
+
+
+def unlisted_tables(
+    endpoints: Iterable[VpcEndpoint], gateways: Iterable[NatGateway], listed: Container[str]
+) -> dict[str, str]:
+    """Return what names a route table that is not listed, by the VPC: it shows that the list of its tables is partial."""
+    named = [
+        (endpoint.vpc_id, endpoint.id, table_id)
+        for endpoint in endpoints
+        if endpoint.state in _EXISTING
+        for table_id in endpoint.route_table_ids
+    ]
+    named += [
+        (gateway.vpc_id, gateway.id, gateway.route_table_id)
+        for gateway in gateways
+        if gateway.route_table_id and gateway.state not in _GONE
+    ]
+    unlisted = {
+        (vpc_id, f"{resource_id} names {table_id}") for vpc_id, resource_id, table_id in named if table_id not in listed
+    }
+    return dict(sorted(unlisted, reverse=True))

@@ -1,0 +1,275 @@
+"""One network from what several accounts see of it.
+
+If one account cannot see something, another account may show it. If they disagree about something, because one of them was
+read earlier, each description of it is kept: which one is right is not known.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Protocol, TypeVar
+
+from express_path.domain.network.claims import Claim, claims_of, unlisted_tables
+from express_path.domain.network.resources import (
+    BlockMode,
+    Firewall,
+    PrefixList,
+    RouteTable,
+    Subnet,
+    TransitGatewayAttachment,
+    TransitGatewayRouteTable,
+    Vpc,
+    VpcEndpoint,
+)
+from express_path.domain.network.snapshot import Described, Snapshot, is_express_service
+
+
+class _Owned(Protocol):
+    @property
+    def owner_id(self) -> str:
+        """The account that owns the resource."""
+
+
+_Resource = TypeVar("_Resource", bound=_Owned)
+_Record = TypeVar("_Record", bound=Described)
+_Value = TypeVar("_Value")
+_Item = TypeVar("_Item", bound=Hashable)
+_Descriptions = dict[str, list[_Value]]
+"""The distinct descriptions of each resource, by its id; the one that is preferred comes first."""
+
+
+def merged(snapshots: Sequence[Snapshot]) -> Snapshot:
+    """Return the network of one Region from the snapshots of its accounts, seen from the first account.
+
+    If several accounts see a resource, its owner's description is used, and `versions` has the others that differ.
+    """
+    first, *others = snapshots
+    if not others:
+        return first
+    foreign = {subnet_id for snapshot in others for subnet_id in snapshot.subnets}
+    merging = _Merging([snapshot.account_id for snapshot in snapshots])
+    subnets = merging.keep(merging.of_owners([each.subnets for each in snapshots]), _subnets)
+    tables = merging.keep(merging.of_owners([each.route_tables for each in snapshots]), _tables)
+    return replace(
+        first,
+        foreign_subnet_ids=frozenset(foreign - first.subnets.keys()),
+        vpcs={key: _vpc(found) for key, found in merging.of_owners([each.vpcs for each in snapshots]).items()},
+        subnets=subnets,
+        route_tables=tables,
+        vpc_endpoints=merging.keep(merging.of_owners([each.vpc_endpoints for each in snapshots]), _endpoints),
+        nat_gateways=merging.keep(_in_order([each.nat_gateways for each in snapshots]) or {}),
+        prefix_lists=merging.keep(
+            _in_order([each.prefix_lists for each in snapshots]) or {}, partial(_prefix_lists, first.region)
+        ),
+        firewalls=merging.optional([each.firewalls for each in snapshots], _firewall),
+        lists_ipv6_prefix_lists=any(each.lists_ipv6_prefix_lists for each in snapshots),
+        network_interfaces=merging.optional([each.network_interfaces for each in snapshots]),
+        instances={key: found[0] for key, found in (_in_order([each.instances for each in snapshots]) or {}).items()},
+        transit_gateway_attachments=merging.optional(
+            [each.transit_gateway_attachments for each in snapshots], _attachments
+        ),
+        transit_gateway_route_tables=merging.optional(
+            [each.transit_gateway_route_tables for each in snapshots], _transit_gateway_tables
+        ),
+        versions=merging.versions,
+        disputed_tables=_disputed_tables(snapshots, subnets, tables),
+    )
+
+
+class _Merging:
+    """Merges the resources of several accounts, and keeps the descriptions that differ."""
+
+    def __init__(self, account_ids: Sequence[str]) -> None:
+        """Start without any resource."""
+        self._account_ids = account_ids
+        self.versions: dict[str, tuple[Described, ...]] = {}
+
+    def of_owners(self, views: Sequence[Mapping[str, _Resource]]) -> _Descriptions[_Resource]:
+        """Return all descriptions of each resource, its owner's first."""
+        found: _Descriptions[_Resource] = {}
+        for account_id, view in zip(self._account_ids, views, strict=True):
+            for key, resource in view.items():
+                known = found.setdefault(key, [])
+                known.insert(0 if resource.owner_id == account_id else len(known), resource)
+        return found
+
+    def keep(
+        self, found: _Descriptions[_Record], unify: Callable[[list[_Record]], list[_Record]] | None = None
+    ) -> dict[str, _Record]:
+        """Return the preferred description of each resource, and keep the others that differ from it.
+
+        unify adds to each description what only others show, and removes differences that are none.
+        """
+        kept = {}
+        for key, descriptions in found.items():
+            distinct = descriptions
+            if len(descriptions) > 1:
+                distinct = _distinct(unify(descriptions) if unify else descriptions)
+            kept[key] = distinct[0]
+            if len(distinct) > 1:
+                self.versions[key] = tuple(distinct[1:])
+        return kept
+
+    def optional(
+        self,
+        views: Sequence[Mapping[str, _Record] | None],
+        unify: Callable[[list[_Record]], list[_Record]] | None = None,
+    ) -> dict[str, _Record] | None:
+        """Return what `keep` returns; None if no account can read any of the resources."""
+        found = _in_order(views)
+        return None if found is None else self.keep(found, unify)
+
+
+def _in_order(views: Sequence[Mapping[str, _Value] | None]) -> _Descriptions[_Value] | None:
+    """Return all descriptions of each resource, in the order of the accounts; None if no account can read any."""
+    readable = [view for view in views if view is not None]
+    found: _Descriptions[_Value] = {}
+    for view in readable:
+        for key, resource in view.items():
+            found.setdefault(key, []).append(resource)
+    return found if readable else None
+
+
+def _vpc(descriptions: list[Vpc]) -> Vpc:
+    """Return a VPC. Its mode can only close a regional NAT gateway, so the one that closes least has the worst result."""
+    order = list(BlockMode)
+    return replace(descriptions[0], block_mode=min((each.block_mode for each in descriptions), key=order.index))
+
+
+def _subnets(descriptions: list[Subnet]) -> list[Subnet]:
+    """Return descriptions that differ in the zone, the mode of Block Public Access, and the tables that they name.
+
+    Tags are those that the owner sees. A kind of address that one account shows counts, because it can only add ways out.
+    """
+    first = replace(
+        descriptions[0],
+        ipv6_native=all(each.ipv6_native for each in descriptions),
+        has_ipv6=any(each.has_ipv6 for each in descriptions),
+        dns64=any(each.dns64 for each in descriptions),
+    )
+    found = {(each.availability_zone_id, each.block_mode, each.table_ids): None for each in descriptions}
+    return [
+        replace(first, availability_zone_id=zone, block_mode=mode, table_ids=table_ids)
+        for zone, mode, table_ids in found
+    ]
+
+
+def _tables(descriptions: list[RouteTable]) -> list[RouteTable]:
+    """Return descriptions that differ in their routes only. `disputed_tables` has what their associations say."""
+    distinct = {frozenset(each.routes): each.routes for each in reversed(descriptions)}
+    return [replace(descriptions[0], routes=routes) for routes in reversed(distinct.values())]
+
+
+def _endpoints(descriptions: list[VpcEndpoint]) -> list[VpcEndpoint]:
+    """Return descriptions with the tags that the owner sees; the order of what they list does not matter."""
+    first = descriptions[0]
+    return [
+        replace(
+            each,
+            tags=first.tags,
+            owner_id=first.owner_id,
+            subnet_ids=tuple(sorted(each.subnet_ids)),
+            route_table_ids=tuple(sorted(each.route_table_ids)),
+        )
+        for each in descriptions
+    ]
+
+
+def _prefix_lists(region: str, descriptions: list[PrefixList]) -> list[PrefixList]:
+    """Return descriptions with different entries: one account may read those, and another the name and the owner.
+
+    S3 Express's list has one description, with the entries that any account shows: each may be an address of the service.
+    """
+    named = min(descriptions, key=lambda each: (not each.aws_owned, not each.name))
+    readable = [each.cidrs for each in descriptions if each.cidrs is not None]
+    if not readable:
+        return [named]
+    if named.aws_owned and is_express_service(named.name, region):
+        return [replace(named, cidrs=_together(readable))]
+    distinct = {frozenset(cidrs): cidrs for cidrs in reversed(readable)}
+    return [replace(named, cidrs=cidrs) for cidrs in reversed(distinct.values())]
+
+
+def _firewall(descriptions: list[Firewall]) -> list[Firewall]:
+    """Return one firewall: one account may see it, and another an endpoint in its own VPC. It translates if any says so."""
+    gateways: dict[str, str] = {}
+    for each in reversed(descriptions):
+        gateways |= each.nat_gateway_ids
+    return [
+        replace(
+            descriptions[0],
+            endpoint_ids=_together(each.endpoint_ids for each in descriptions),
+            is_proxy=any(each.is_proxy for each in descriptions),
+            translates=any(each.translates for each in descriptions),
+            nat_gateway_ids=gateways,
+        )
+    ]
+
+
+def _attachments(descriptions: list[TransitGatewayAttachment]) -> list[TransitGatewayAttachment]:
+    """Return descriptions, each with what it lacks from the others.
+
+    A transit gateway's owner sees associations, and a VPC's owner the attachment's subnets.
+    """
+    tables: list[str | None] = [each.route_table_id for each in descriptions if each.route_table_id]
+    subnets: list[tuple[str, ...] | None] = [each.subnet_ids for each in descriptions if each.subnet_ids]
+    return [
+        replace(
+            each,
+            route_table_id=table_id,
+            subnet_ids=tuple(sorted(subnet_ids)) if subnet_ids else None,
+            appliance_mode=any(each.appliance_mode for each in descriptions),
+        )
+        for each in descriptions
+        for table_id in ([each.route_table_id] if each.route_table_id else tables or [None])
+        for subnet_ids in ([each.subnet_ids] if each.subnet_ids else subnets or [None])
+    ]
+
+
+def _transit_gateway_tables(descriptions: list[TransitGatewayRouteTable]) -> list[TransitGatewayRouteTable]:
+    """Return descriptions with different routes; the order of routes does not matter."""
+    distinct = {(frozenset(each.routes), each.truncated): each for each in reversed(descriptions)}
+    return list(reversed(distinct.values()))
+
+
+def _distinct(records: Iterable[_Record]) -> list[_Record]:
+    """Return records that differ, in their order."""
+    found: list[_Record] = []
+    for record in records:
+        if record not in found:
+            found.append(record)
+    return found
+
+
+def _together(parts: Iterable[Iterable[_Item]]) -> tuple[_Item, ...]:
+    """Return everything in the parts, each once, in their order."""
+    return tuple(dict.fromkeys(item for part in parts for item in part))
+
+
+def _disputed_tables(
+    snapshots: Sequence[Snapshot], subnets: Mapping[str, Subnet], tables: Mapping[str, RouteTable]
+) -> dict[str, tuple[Claim, ...]]:
+    """Return the claims of accounts on each subnet, unless they are what the merged tables say.
+
+    An account that lists a subnet also lists its table: an association with it, or else the main table of the VPC. One that
+    lists neither says nothing. If only other accounts show that the list of a VPC's tables is partial, the main table may
+    govern a subnet all the same.
+    """
+    found: dict[str, dict[Claim, None]] = {}
+    partial = {vpc_id for snapshot in snapshots for vpc_id in _partly_listed(snapshot, tables)}
+    for snapshot in snapshots:
+        claims, partial_here = claims_of(snapshot.route_tables.values()), _partly_listed(snapshot, tables)
+        for subnet in snapshot.subnets.values():
+            claim = claims.claim_on(subnet)
+            if claim.table_ids:
+                found.setdefault(subnet.id, {})[claim] = None
+            if claim.table_ids and claim.by_main and subnet.vpc_id in partial - partial_here:
+                found[subnet.id][claim._replace(by_main=False)] = None
+    claims = claims_of(tables.values())
+    usual = {subnet.id: (claims.claim_on(subnet),) for subnet in subnets.values()}
+    return {subnet_id: tuple(said) for subnet_id, said in found.items() if tuple(said) != usual[subnet_id]}
+
+
+def _partly_listed(snapshot: Snapshot, tables: Mapping[str, RouteTable]) -> set[str]:
+    """Return the VPCs whose tables an account lists in part, as its own endpoints and NAT gateways show."""
+    return {*unlisted_tables(snapshot.vpc_endpoints.values(), snapshot.nat_gateways.values(), tables)}
