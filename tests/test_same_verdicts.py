@@ -196,7 +196,7 @@ EXPECTED = {
     "NAT64": "NAT_GATEWAY",
     "dual stack, DNS64": "NAT_GATEWAY",
     "dual stack, DNS64 and endpoint": "PARTLY_NAT",
-    "peering": "UNRESOLVED_EGRESS",
+    "peering": "DROPPED",
     "virtual private gateway": "UNRESOLVED_EGRESS",
     "shared by another account": "NOT_OWNED",
     "closed internet gateway": "DROPPED",

@@ -83,12 +83,9 @@ def swept(line: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, int]]:
 
 def unknown_path(builder: Builder, vpc: Private) -> None:
     """Let the private subnet's traffic go where nobody can follow it."""
-    peering = builder.ec2.create_vpc_peering_connection(VpcId=vpc.vpc, PeerVpcId=builder.vpc())
-    builder.ec2.replace_route(
-        RouteTableId=vpc.table,
-        DestinationCidrBlock="0.0.0.0/0",
-        VpcPeeringConnectionId=peering["VpcPeeringConnection"]["VpcPeeringConnectionId"],
-    )
+    gateway = builder.ec2.create_vpn_gateway(Type="ipsec.1")["VpnGateway"]["VpnGatewayId"]
+    builder.ec2.attach_vpn_gateway(VpcId=vpc.vpc, VpnGatewayId=gateway)
+    builder.ec2.replace_route(RouteTableId=vpc.table, DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway)
 
 
 def test_an_idle_place_has_one_gauge(rule: Rule, builder: Builder, line: Callable[[], dict[str, Any]]) -> None:

@@ -197,7 +197,11 @@ class BruteForce:
             versions = [6] if prefix_list.family == "IPv6" else [4, 6]
             uses = {4: not subnet.ipv6_native, 6: subnet.has_ipv6 and (prefix_list.family == "IPv6" or subnet.dns64)}
             for version in filter(uses.__getitem__, versions):
-                routes = [route for route in table.routes if route.state != "blackhole" and route.target_id != "local"]
+                routes = [
+                    route
+                    for route in table.routes
+                    if (route.state != "blackhole" or self.exists(route.target_id)) and route.target_id != "local"
+                ]
                 carries = any(self.may_match(route, version, lists) for route in routes)
                 found.add("UNRESOLVED_EGRESS" if carries else "NO_ROUTE")
         return found
@@ -337,7 +341,7 @@ class BruteForce:
         """Return whether a prefix list that cannot be read may send the address elsewhere."""
         own = winner.target_id if winner else None
         for route in routes:
-            may_win = route.state != "blackhole" and route.target_id != own
+            may_win = (route.state != "blackhole" or self.exists(route.target_id)) and route.target_id != own
             if may_win and isinstance(route.destination, str) and self.may_hide(address, route):
                 return True
         return False
@@ -348,9 +352,9 @@ class BruteForce:
 
     def follow(self, address: Address, route: Route, table: RouteTable, walk: Walk) -> frozenset[str]:
         """Return every reason that may apply to an address that uses this route."""
-        if route.state == "blackhole":
-            return DROPPED
         kind = route.target_id.partition("-")[0]
+        if (route.state == "blackhole" and not self.exists(route.target_id)) or kind == "pcx":
+            return DROPPED
         if kind == "nat":
             return self.nat_gateway(address, route.target_id)
         if kind in ENDS:
@@ -362,6 +366,11 @@ class BruteForce:
         if kind == "tgw":
             return self.enter_transit_gateway(address, route.target_id, table.vpc_id, walk)
         return UNKNOWN
+
+    def exists(self, target_id: str) -> bool:
+        """Return whether a route's target is a listed interface, or the instance of one."""
+        listed = [found for view in self.views for found in (view.network_interfaces or {}).values()]
+        return any(target_id in (found.id, found.instance_id) for found in listed)
 
     def end(self, kind: str, walk: Walk) -> frozenset[str]:
         """Return the reasons at the end of a path; an internet gateway can be closed."""
@@ -581,4 +590,6 @@ def beyond(reason: str) -> str:
     """Return a reason as it is reported beyond a transit gateway: a NAT, no way out, or unknown."""
     if reason in NATS:
         return "NAT_BEYOND_TRANSIT_GATEWAY"
+    if reason == "ENDPOINT":
+        return "DROPPED"
     return reason if reason in ("NO_ROUTE", "DROPPED") else "UNRESOLVED_EGRESS"

@@ -202,8 +202,8 @@ def test_a_deleted_nat_gateway_has_no_capacity() -> None:
     assert from_dump(scenario, subnet_id)["capacity"] == []
     text = text_of(scenario, subnet_id)
     assert "Gbit/s" not in text
-    assert "AWS drops the traffic, and a gateway endpoint may not fix that" in text
-    assert "blackhole: its target no longer exists" in text
+    assert "AWS drops the traffic: blackhole: its target does not exist any more" in text
+    assert "S3 Express traffic uses that, except where a more specific route wins" in text
 
 
 def test_every_table_on_the_path_is_shown() -> None:

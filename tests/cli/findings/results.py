@@ -44,7 +44,7 @@ DROPPED = replace(
     compliance=Compliance.NOT_APPLICABLE,
     reason=Reason.DROPPED,
     annotation="DROPPED: AWS drops it",
-    note="blackhole: its target no longer exists; replace or delete the route",
+    note="blackhole: its target does not exist any more, or is not attached; replace the route's target, or delete the route",
 )
 EXCLUDED = replace(
     COMPLIANT,

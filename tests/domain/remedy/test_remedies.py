@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from express_path.domain.network.addresses import Family
-from express_path.domain.network.resources import PrefixList, RouteTable
+from express_path.domain.network.resources import PrefixList, Rank, RouteTable
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
@@ -204,6 +204,17 @@ def test_an_equal_route_is_deleted() -> None:
         Reason.NAT_GATEWAY,
     )
     assert found.command.endswith("--destination-cidr-block 198.51.100.0/24")
+
+
+def test_a_propagated_route_is_not_deleted() -> None:
+    """Nobody can delete it: a gateway or a route server writes it into the table."""
+    advertised = route("198.51.100.128/25", "nat-1", rank=Rank.PROPAGATED)
+    found = remedy_in(
+        network(table("rtb-1", NAT, ENDPOINT, advertised, subnets=("subnet-1",)), vpc_endpoints=by_id(endpoint())),
+        Reason.PARTLY_NAT,
+    )
+    assert "stop propagating it to the route table, or stop advertising it" in found.text
+    assert not found.command
 
 
 @pytest.mark.parametrize(

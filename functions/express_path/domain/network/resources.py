@@ -96,8 +96,7 @@ class Rank(IntEnum):
 class Route:
     """A route from a destination (CIDR or prefix list id) to a target; state is active, blackhole, or filtered.
 
-    prefix_list_id is the list whose entry is the destination: a transit gateway has one route for each entry of a list that
-    its route table refers to (https://docs.aws.amazon.com/vpc/latest/tgw/create-prefix-list-reference.html).
+    STOPPED is our own state: a blackhole whose target is a network interface that still exists.
     """
 
     destination: Cidr | str
@@ -109,8 +108,13 @@ class Route:
 
     @property
     def is_blackhole(self) -> bool:
-        """Return whether the target no longer exists, so that AWS drops the traffic that the route wins."""
+        """Return whether AWS drops the traffic that the route wins: its target no longer exists, or does not run."""
         return self.state == "blackhole"
+
+
+STOPPED = "stopped"
+"""The state of a blackhole route to a network interface that exists: its instance is stopped, or it is detached. It carries
+traffic again as soon as the instance runs, and AWS Config records nothing then."""
 
 
 class BlockMode(StrEnum):
@@ -165,9 +169,10 @@ class RouteTable:
 
 
 def target_ids(tables: Iterable[RouteTable], kind: TargetKind) -> list[str]:
-    """Return the ids of all targets of one kind, sorted, without those of blackhole routes."""
-    routes = (route for table in tables for route in table.routes if not route.is_blackhole)
-    return sorted({route.target_id for route in routes if route.target_kind is kind})
+    """Return the ids of all targets of one kind, sorted; those of blackhole routes only if they may exist: interfaces."""
+    routes = (route for table in tables for route in table.routes if route.target_kind is kind)
+    may_exist = kind in (TargetKind.NETWORK_INTERFACE, TargetKind.INSTANCE)
+    return sorted({route.target_id for route in routes if may_exist or not route.is_blackhole})
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,13 +225,23 @@ def _end_at_gateway_endpoint(tracer: RouteTracer, endpoint: VpcEndpoint, route: 
     return terminal(route, addresses, Reason.ENDPOINT, kind=kind)
 
 
+_PEERING = "a peering connection carries only traffic to the peer VPC's own addresses"
+
+
+def follow_peering_connection(tracer: RouteTracer, route: Route, addresses: AddressSet, state: TraceState) -> Trace:
+    """End at a peering connection, which carries traffic to no NAT, gateway, or endpoint of the peer VPC.
+
+    https://docs.aws.amazon.com/vpc/latest/peering/vpc-peering-basics.html
+    """
+    return terminal(route, addresses, Reason.DROPPED, _PEERING)
+
+
 def follow_unreadable_target(tracer: RouteTracer, route: Route, addresses: AddressSet, state: TraceState) -> Trace:
     """End at a target beyond which no route table can be read."""
     return unresolved(route, addresses, f"routes do not show what is beyond {UNREADABLE_TARGETS[route.target_kind]}")
 
 
 UNREADABLE_TARGETS = {
-    TargetKind.VPC_PEERING_CONNECTION: "a peering connection",
     TargetKind.VIRTUAL_PRIVATE_GATEWAY: "a virtual private gateway (VPN or Direct Connect)",
     TargetKind.CORE_NETWORK: "a Cloud WAN core network",
     TargetKind.CARRIER_GATEWAY: "a carrier gateway",
@@ -455,6 +465,9 @@ _TABLES_NEEDED = "set networkRoleArn; its role needs ec2:SearchTransitGatewayRou
 _ATTACHMENTS_NEEDED = "set networkRoleArn; its role needs ec2:DescribeTransitGatewayAttachments"
 _BOTH_NEEDED = f"{_ATTACHMENTS_NEEDED} and ec2:SearchTransitGatewayRoutes"
 _ATTACHMENTS = "ec2:DescribeTransitGatewayAttachments"
+_SERVES_ITS_VPC = (
+    "gateway endpoint {} serves only its own VPC, not traffic from a transit gateway: give this VPC its own endpoint"
+)
 _NOT_CERTAIN = "beyond a transit gateway, only the presence of a NAT can be determined"
 _ATTACHMENT_UNLISTED = "the route tables of the attachment's subnets are not listed"
 _AVAILABILITY_ZONE = re.compile(r"[a-z]+[0-9]+-az[0-9]+")
@@ -540,9 +553,15 @@ def _trace_from_table_of(
 
 
 def _certain_beyond_transit_gateway(outcome: Outcome) -> Outcome:
-    """Return what can be determined beyond a transit gateway: a NAT, or no way out. Everything else is unresolved."""
+    """Return what can be determined beyond a transit gateway: a NAT, or no way out. Everything else is unresolved.
+
+    A gateway endpoint serves only its own VPC
+    (https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html).
+    """
     if outcome.reason in NAT_REASONS:
         return replace(outcome, reason=Reason.NAT_BEYOND_TRANSIT_GATEWAY)
+    if outcome.reason is Reason.ENDPOINT:
+        return replace(outcome, reason=Reason.DROPPED, note=_SERVES_ITS_VPC.format(outcome.path[-1].id))
     if outcome.reason in NO_WAY_OUT:
         return outcome
     note = outcome.note or f"the result beyond the transit gateway is {outcome.reason}, so a NAT is not certain"
@@ -611,6 +630,7 @@ FOLLOW: Mapping[TargetKind, Follow] = {
     TargetKind.INSTANCE: follow_network_interface,
     TargetKind.TRANSIT_GATEWAY: follow_transit_gateway,
     TargetKind.TRANSIT_GATEWAY_ATTACHMENT: follow_attachment,
+    TargetKind.VPC_PEERING_CONNECTION: follow_peering_connection,
     **dict.fromkeys(UNREADABLE_TARGETS, follow_unreadable_target),
 }
 """How each kind of route target is followed."""

@@ -35,6 +35,7 @@ _ENDS = frozenset(
         TargetKind.NAT_GATEWAY,
         TargetKind.INTERNET_GATEWAY,
         TargetKind.EGRESS_ONLY_INTERNET_GATEWAY,
+        TargetKind.VPC_PEERING_CONNECTION,
         *UNREADABLE_TARGETS,
     }
 )

@@ -11,6 +11,7 @@ from typing import NamedTuple, cast
 from express_path.domain.network.addresses import BITS, Cidr, Family, nat64
 from express_path.domain.network.claims import Claim, Claims, claims_of, unlisted_tables
 from express_path.domain.network.resources import (
+    STOPPED,
     AnyRouteTable,
     PrefixList,
     Rank,
@@ -331,7 +332,18 @@ class RoutingIndexes:
         return self._kept(routes, skip_gateway_endpoints=skip_gateway_endpoints)
 
     def _kept(self, routes: Iterable[Route], *, skip_gateway_endpoints: bool) -> list[Route]:
-        return [route for route in routes if not (skip_gateway_endpoints and self._is_gateway_endpoint(route))]
+        return [
+            replace(route, state=STOPPED) if route.is_blackhole and route.target_id in self._interface_ids else route
+            for route in routes
+            if not (skip_gateway_endpoints and self._is_gateway_endpoint(route))
+        ]
+
+    @cached_property
+    def _interface_ids(self) -> frozenset[str | None]:
+        """The network interfaces that exist, and the instances that they are attached to."""
+        interfaces = (self._snapshot.network_interfaces or {}).values()
+        versions = [version for interface in interfaces for version in self._snapshot.versions_of(interface)]
+        return frozenset({*(each.id for each in versions), *(each.instance_id for each in versions)})
 
     def _is_gateway_endpoint(self, route: Route) -> bool:
         endpoint = self._snapshot.vpc_endpoints.get(route.target_id)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from express_path.domain.network.addresses import Cidr, Family, nat64
 from express_path.domain.network.claims import Claims
-from express_path.domain.network.resources import AnyRouteTable, BlockMode, Route, RouteTable, Subnet
+from express_path.domain.network.resources import STOPPED, AnyRouteTable, BlockMode, Route, RouteTable, Subnet
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.hops import FOLLOW
 from express_path.domain.path.origins import Origin, Origins
@@ -36,7 +36,10 @@ from express_path.domain.path.routing import (
     RoutingIndexes,
 )
 
-_BLACKHOLE = "blackhole: its target no longer exists; replace or delete the route"
+_BLACKHOLE = (
+    "blackhole: its target does not exist any more, or is not attached; replace the route's target, or delete the route"
+)
+_STOPPED = "{} is stopped or detached now, so the route is a blackhole until it runs again"
 _UNTRANSLATED = "nothing on the path translates 64:ff9b::/96 to IPv4"
 _IPV6_LIST_UNSEEN = "whether S3 Express has an IPv6 prefix list here cannot be read (ec2:DescribeManagedPrefixLists)"
 ENTRIES = "ec2:GetManagedPrefixListEntries"
@@ -217,9 +220,17 @@ class Tracer:
     def _follow_route(self, addresses: AddressSet, state: TraceState, route: Route) -> Trace:
         if route.is_blackhole:
             return terminal(route, addresses, Reason.DROPPED, _BLACKHOLE)
+        if route.state == STOPPED:
+            trace = FOLLOW[route.target_kind](self, route, addresses, state)
+            return trace.map(partial(_with_note, _STOPPED.format(route.target_id)))
         if route.state != "active":
             return unresolved(route, addresses, f"the route's state is {route.state}")
         return FOLLOW[route.target_kind](self, route, addresses, state)
+
+
+def _with_note(note: str, outcome: Outcome) -> Outcome:
+    """Return an outcome that says something more."""
+    return replace(outcome, note=f"{note}; {outcome.note}" if outcome.note else note)
 
 
 def _is_independent(trace: Trace, state: TraceState) -> bool:
@@ -257,6 +268,8 @@ def _unknown_addresses(
     index: RoutingIndex, origin: Origin, family: Family, note: str, lacks: str = ""
 ) -> Iterator[Trace]:
     """Yield the traces of a list's unknown addresses, as a subnet uses them: IPv4 also under 64:ff9b::/96."""
+    unknown = Unknown.PERMISSION if lacks else None
+    unknown = Unknown.PERMISSION if lacks else None
     unknown = Unknown.PERMISSION if lacks else None
     used = [family] if origin.families.include(family) else []
     if origin.families.dns64 and family is Family.IPV4:

@@ -18,7 +18,7 @@ from express_path.domain.heal.ledger import owner_tag
 from express_path.domain.heal.patches import associate_patches, create_patches, fitting
 from express_path.domain.heal.records import FULL_ACCESS, Blocker, HealSettings
 from express_path.domain.network.addresses import parse_cidr
-from express_path.domain.network.resources import RouteTable, TargetKind, VpcEndpoint
+from express_path.domain.network.resources import Rank, RouteTable, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.outcomes import nat_on
 from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
@@ -33,6 +33,7 @@ from express_path.domain.remedy.texts import (
     NAT64_WINS,
     PAGES,
     PRIORITY_PAGE,
+    PROPAGATED_WINS,
     ROUTE_WINS,
     TEXTS,
     Names,
@@ -242,6 +243,9 @@ def _other_route(verdict: Verdict, tracer: Tracer, endpoint: str, owner: str) ->
             return Remedy(names.fill(NAT64_WINS), f"{command} --no-enable-dns64", NAT64_PAGE)
         if block.length == 0:
             return Remedy(names.fill(DEFAULT_ROUTE_WINS), url=PRIORITY_PAGE)
+    table = tracer.snapshot.route_tables[str(verdict.route_table_id)]
+    if any(route.rank is Rank.PROPAGATED and str(route.destination) == destination for route in table.routes):
+        return Remedy(names.fill(PROPAGATED_WINS), url=PRIORITY_PAGE)
     if owner:
         return Remedy(f"{names.fill(ROUTE_WINS)} {owner}: {IN_THAT_TOOL}", url=PRIORITY_PAGE)
     return Remedy(names.fill(ROUTE_WINS), _delete_route(verdict, destination), PRIORITY_PAGE)

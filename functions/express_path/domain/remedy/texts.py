@@ -42,6 +42,12 @@ ROUTE_WINS = (
     "that route, then delete it or give it a broader CIDR."
 )
 """For a table that is associated with an endpoint, but has a more specific or an equal route."""
+PROPAGATED_WINS = (
+    "{table} already has a route to {endpoint}, but {route} wins for some S3 Express addresses. That route is propagated, so it "
+    "cannot be deleted: check what else uses it, then stop propagating it to the route table, or stop advertising it."
+)
+"""For a table that is associated with an endpoint, but has a more specific route that a gateway or a route server writes
+(https://docs.aws.amazon.com/vpc/latest/userguide/WorkWithRouteTables.html)."""
 NAT64_WINS = (
     "{table} already has a route to {endpoint}, but with DNS64, clients also use addresses in 64:ff9b::/96, and "
     "{route} sends that traffic to {nat}. Turn off DNS64 for {subnet}, or use the dual-stack host names."
@@ -70,7 +76,10 @@ TEXTS: Mapping[Reason, str] = {
     + " If that route is for 64:ff9b::/96, turn off DNS64 for {subnet}, or use the dual-stack host names.",
     **{reason: association_text([reason]) for reason in ASSOCIATED},
     Reason.UNRESOLVED_EGRESS: "The path could not be followed: {note}. To find out: {how}.",
-    Reason.DROPPED: "AWS drops the traffic, and a gateway endpoint may not fix that: {note}.",
+    Reason.DROPPED: (
+        "AWS drops the traffic: {note}. If {table} is associated with {endpoint}, S3 Express traffic uses that, except where a "
+        "more specific route wins."
+    ),
     Reason.EXCLUDED: "Check that the exclusion is intended: {note}.",
 }
 """The texts of the reasons that have a remedy, with the fields of Names in braces."""
@@ -175,7 +184,12 @@ _BY_UNKNOWN = {
     Unknown.SOURCE: f"add --source DIR, the folder of the configuration, or {_AFTER_APPLY}",
 }
 _APPLIANCES = (TargetKind.APPLIANCE_ENDPOINT, TargetKind.NETWORK_INTERFACE)
-_EXITS = (TargetKind.INTERNET_GATEWAY, TargetKind.EGRESS_ONLY_INTERNET_GATEWAY, TargetKind.GATEWAY_ENDPOINT)
+_EXITS = (
+    TargetKind.INTERNET_GATEWAY,
+    TargetKind.EGRESS_ONLY_INTERNET_GATEWAY,
+    TargetKind.GATEWAY_ENDPOINT,
+    TargetKind.VPC_PEERING_CONNECTION,
+)
 
 
 def how_to_find_out(verdict: Verdict) -> str:
