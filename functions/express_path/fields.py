@@ -62,6 +62,14 @@ def optional_free_text(description: Description, field: str, resource: str) -> s
     return found
 
 
+def shown(description: Description, field: str, resource: str) -> str:
+    """Return a field that AWS may fill with an id or a word of any form, empty if it is absent or null.
+
+    A form that is not known yet is no error: a new kind of target or state must not hide everything else.
+    """
+    return _checked(optional_free_text(description, field, resource), "", resource, field)
+
+
 def word(description: Description, field: str, resource: str, allowed: Collection[str]) -> str:
     """Return a field that must be one of these words."""
     found = description.get(field)
@@ -147,8 +155,8 @@ def rows(description: Description, field: str, resource: str) -> list[Descriptio
 
 
 def are_objects(found: object) -> TypeGuard[list[Description]]:
-    """Return whether a value is a list of JSON objects; JSON and boto3 have no other types for them."""
-    return isinstance(found, list) and {dict}.issuperset(map(type, found))
+    """Return whether a value is a list of JSON objects."""
+    return isinstance(found, list) and all(isinstance(row, dict) for row in found)
 
 
 def required_object(description: Description, field: str, resource: str) -> Description:

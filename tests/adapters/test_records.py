@@ -107,12 +107,31 @@ def test_mode_of_block_public_access(shown: str | None, mode: BlockMode) -> None
         ("CoreNetworkArn", "arn:aws:networkmanager::111122223333:core-network/core-network-1", "CORE_NETWORK"),
         ("OdbNetworkArn", "arn:aws:odb:us-east-1:111122223333:odb-network/odbnet_1", "ODB_NETWORK"),
         ("GatewayId", "new-1", "UNKNOWN"),
+        ("GatewayId", "VpcLattice", "UNKNOWN"),
     ],
 )
 def test_a_routes_target(field: str, target: str, kind: str) -> None:
     """Every field in which EC2 names a route's target."""
-    (route,) = read.route_table({**TABLE, "Routes": [{"DestinationCidrBlock": "0.0.0.0/0", field: target}]}).routes
+    described = {"DestinationCidrBlock": "0.0.0.0/0", "Origin": "CreateRoute", "State": "active", field: target}
+    (route,) = read.route_table({**TABLE, "Routes": [described]}).routes
     assert (route.target_id, route.target_kind, route.state, route.rank) == (target, kind, "active", Rank.STATIC)
+
+
+def test_a_route_that_shows_less_may_be_any() -> None:
+    """Without routes, without a destination, an origin, or a state, and with a target of a new form."""
+    (unknown,) = read.route_table({**TABLE, "Routes": None}).routes
+    assert (unknown.destination, unknown.target_kind) == ("unknown", "UNKNOWN")
+    (route,) = read.route_table({**TABLE, "Routes": [{"NatGatewayId": "new"}]}).routes
+    assert (route.destination, route.target_kind, route.rank, route.state) == (
+        "unknown",
+        "NAT_GATEWAY",
+        Rank.SYSTEM,
+        "",
+    )
+    (lattice,) = read.route_table(
+        {**TABLE, "Routes": [{**TABLE["Routes"][0], "NatGatewayId": None, "GatewayId": "VpcLattice"}]}
+    ).routes
+    assert (lattice.target_id, lattice.target_kind) == ("VpcLattice", "UNKNOWN")
 
 
 def test_a_vpc_endpoint() -> None:
@@ -139,18 +158,17 @@ READERS = {
 }
 
 
-@pytest.mark.parametrize("value", [None, "", 7], ids=repr)
 @pytest.mark.parametrize(
-    ("name", "field"), [(name, required) for name, (_, _, needed) in READERS.items() for required in needed]
+    ("name", "field"), [(name, needed) for name, (_, _, fields) in READERS.items() for needed in fields]
 )
-def test_a_field_that_is_needed_is_named_where_it_is_missing(name: str, field: str, value: object) -> None:
-    """The error carries the resource, the field, what was found and what is allowed."""
+def test_a_field_of_another_type_is_named(name: str, field: str) -> None:
+    """The error carries the resource, the field, and what was found. A field that is missing is no error."""
     reader, described, _ = READERS[name]
     with pytest.raises(RecordError) as raised:
-        reader({**described, field: value})
-    assert raised.value.field == field
-    assert raised.value.found == value
+        reader({**described, field: 7})
+    assert (raised.value.field, raised.value.found) == (field, 7)
     assert field in str(raised.value)
+    assert reader({**described, field: None}).id
 
 
 @pytest.mark.parametrize(
@@ -158,7 +176,6 @@ def test_a_field_that_is_needed_is_named_where_it_is_missing(name: str, field: s
     [
         ([{"DestinationCidrBlock": "10.0.0.0"}], "DestinationCidrBlock"),
         ([{"DestinationIpv6CidrBlock": "::/129"}], "DestinationIpv6CidrBlock"),
-        ([{"GatewayId": "igw-1"}], "DestinationPrefixListId"),
         (["rtb-1"], "Routes"),
         ({}, "Routes"),
     ],
@@ -212,7 +229,12 @@ def test_what_a_description_shows(firewall: dict, zone: dict, expected: tuple) -
     assert found.nat_gateway_ids == ({"vpce-1": "nat-1"} if "NatGatewayAttachments" in zone else {})
 
 
-@pytest.mark.parametrize("answer", [{}, {"Firewall": {}}, {"Firewall": {"FirewallArn": 1}}, {"Firewall": [ARN]}])
+def test_a_firewall_without_an_arn_is_none() -> None:
+    """Its endpoints are then those of any other appliance."""
+    assert read.firewalls([{"Firewall": {}}], [{"VpcEndpointAssociation": {}}]) == {}
+
+
+@pytest.mark.parametrize("answer", [{}, {"Firewall": {"FirewallArn": 1}}, {"Firewall": [ARN]}])
 def test_a_description_without_a_firewall_is_an_error(answer: dict) -> None:
     """A description that lacks what a verdict needs is not used."""
     with pytest.raises(RecordError):
@@ -291,10 +313,11 @@ def test_a_route_that_is_not_in_force_does_not_count(state: str) -> None:
 
 
 @pytest.mark.parametrize("field", ["TransitGatewayAttachmentId", "TransitGatewayId", "ResourceType", "State"])
-def test_a_field_that_an_attachment_needs_is_named(field: str) -> None:
-    """The error names the field."""
+def test_a_field_of_an_attachment_of_another_type_is_named(field: str) -> None:
+    """The error names the field. A field that is missing is no error."""
     with pytest.raises(RecordError, match=field):
-        read.attachments([{**ATTACHMENT, field: None}], [])
+        read.attachments([{**ATTACHMENT, field: 7}], [])
+    assert read.attachments([{**ATTACHMENT, field: None}], [])
 
 
 @given(described=spoilt(ATTACHMENT), of_vpc=spoilt(OF_VPC), route=spoilt(TGW_ROUTE))
@@ -350,6 +373,13 @@ def test_an_aws_list_without_entries_is_unreadable() -> None:
     assert read.prefix_lists([], [MANAGED], {"pl-1": []})["pl-1"].cidrs is None
 
 
+def test_a_list_that_shows_less_is_unreadable() -> None:
+    """Without CIDRs, with an entry without one, and with a new family; who owns it is known by its name."""
+    found = read.prefix_lists([{**PLAIN, "Cidrs": None}], [{**MANAGED, "OwnerId": None}], {"pl-1": [{}], "pl-9": [{}]})
+    assert (found["pl-1"].cidrs, found["pl-1"].aws_owned, "pl-9" in found) == (None, True, False)
+    assert read.prefix_lists([], [{**OWN, "AddressFamily": "IPv8"}])["pl-2"].cidrs is None
+
+
 @pytest.mark.parametrize("managed", [[], [MANAGED]])
 def test_the_blocks_of_an_aws_list_are_all_that_any_call_shows(managed: list) -> None:
     """One of the two calls was made earlier than the other."""
@@ -360,14 +390,12 @@ def test_the_blocks_of_an_aws_list_are_all_that_any_call_shows(managed: list) ->
 @pytest.mark.parametrize(
     ("plain", "managed", "entries", "field"),
     [
-        ([{**PLAIN, "Cidrs": None}], [], {}, "Cidrs"),
         ([{**PLAIN, "Cidrs": "198.51.100.0/24"}], [], {}, "Cidrs"),
         ([{**PLAIN, "Cidrs": ["198.51.100.0"]}], [], {}, "Cidrs"),
-        ([{**PLAIN, "PrefixListName": ""}], [], {}, "PrefixListName"),
-        ([{**PLAIN, "PrefixListId": None}], [], {}, "PrefixListId"),
-        ([], [{**OWN, "AddressFamily": "IPv5"}], {}, "AddressFamily"),
-        ([], [{**OWN, "PrefixListId": ""}], {}, "PrefixListId"),
-        ([], [OWN], {"pl-2": [{"Description": "no block"}]}, "Cidr"),
+        ([{**PLAIN, "PrefixListName": 7}], [], {}, "PrefixListName"),
+        ([{**PLAIN, "PrefixListId": 7}], [], {}, "PrefixListId"),
+        ([], [{**OWN, "AddressFamily": 7}], {}, "AddressFamily"),
+        ([], [OWN], {"pl-2": [{"Cidr": "no block"}]}, "Cidr"),
     ],
 )
 def test_a_list_that_cannot_be_read_is_refused(plain: list, managed: list, entries: dict, field: str) -> None:

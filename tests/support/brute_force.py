@@ -368,7 +368,9 @@ class BruteForce:
         return UNKNOWN
 
     def exists(self, target_id: str) -> bool:
-        """Return whether a route's target is a listed interface, or the instance of one."""
+        """Return whether a route's target is a listed interface, or the instance of one; it may be if nobody can read them."""
+        if all(view.network_interfaces is None for view in self.views) and target_id.startswith(("eni-", "i-")):
+            return True
         listed = [found for view in self.views for found in (view.network_interfaces or {}).values()]
         return any(target_id in (found.id, found.instance_id) for found in listed)
 

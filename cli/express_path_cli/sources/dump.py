@@ -432,10 +432,11 @@ def _firewalls(folder: Path, region: str) -> dict[str, Firewall] | None:
     for name, response in described.items():
         path = folder / FIREWALLS_FOLDER / f"{name}.json"
         with faults_of(path):
-            [record] = firewalls([response]).values()
-        if record.arn.split(":")[3:4] != [region]:
-            fault = f"describes {record.arn}, which is not in {region}, the Region in {IDENTITY}"
-            raise DumpError(str(path), fault, "remove the file, or create it again in that Region")
+            records = firewalls([response])
+        for arn in records:
+            if arn.startswith("arn:") and arn.split(":")[3:4] != [region]:
+                fault = f"describes {arn}, which is not in {region}, the Region in {IDENTITY}"
+                raise DumpError(str(path), fault, "remove the file, or create it again in that Region")
     for name, response in associations.items():
         with faults_of(folder / ASSOCIATIONS_FOLDER / f"{name}.json"):
             firewalls((), [response])

@@ -126,7 +126,7 @@ def _unknown_lists(
     return {list_id: optional.read(partial(_blocks, aws, list_id)) for list_id in sorted(named - known.keys())}
 
 
-def _blocks(aws: Aws, list_id: str) -> Blocks:
+def _blocks(aws: Aws, list_id: str) -> Blocks | None:
     entries = pages(aws.ec2, "ec2", "get_managed_prefix_list_entries", "Entries", PrefixListId=list_id)
     return entry_blocks(entries, list_id)
 

@@ -158,8 +158,8 @@ class SnapshotReader:
         shared = optional.read(self._read_shared_subnet_ids) if has_buckets is False else None
         return replace(snapshot, has_directory_buckets=has_buckets, shared_subnet_ids=shared)
 
-    def _read_shared_subnet_ids(self) -> frozenset[str]:
-        """Read the subnets of the Region that the account shares. Raise ApiError."""
+    def _read_shared_subnet_ids(self) -> frozenset[str] | None:
+        """Read the subnets of the Region that the account shares; None if that is unknown. Raise ApiError."""
         return shared_subnet_ids(pages(self._aws.ram, "ram", "list_resources", "resources", **OWN_SUBNETS))
 
     def vpc_of(self, subnet_id: str) -> str | None:

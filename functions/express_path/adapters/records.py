@@ -1,9 +1,10 @@
 """Turn descriptions of EC2, Network Firewall, and Resource Access Manager into records of the network.
 
-The descriptions are as boto3 and the AWS CLI return them, with the field names of the botocore models. A missing or
-invalid field raises RecordError, because a verdict must not be based on an incomplete description.
+The descriptions are as boto3 and the AWS CLI return them, with the field names of the botocore models. A field that is missing,
+or that has a value of a new form, counts as what has the worst result. A field of another type raises RecordError.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -34,18 +35,15 @@ from express_path.fields import (
     Description,
     block,
     flag,
-    free_text,
     identifier,
-    ids,
-    member,
     nested,
     number,
     optional_free_text,
-    optional_identifier,
     required_flag,
     required_object,
     required_rows,
     rows,
+    shown,
 )
 
 _TARGET_FIELDS = (
@@ -63,34 +61,54 @@ _TARGET_FIELDS = (
 )
 """The fields that can name a route's target. An interface comes before its instance, because EC2 may return both."""
 _DESTINATION_FIELDS = (("DestinationCidrBlock", Family.IPV4), ("DestinationIpv6CidrBlock", Family.IPV6))
-_PROPAGATED = frozenset({"EnableVgwRoutePropagation", "Advertisement"})
+_RANKS = {
+    "CreateRouteTable": Rank.STATIC,
+    "CreateRoute": Rank.STATIC,
+    "EnableVgwRoutePropagation": Rank.PROPAGATED,
+    "Advertisement": Rank.PROPAGATED,
+}
+"""The ranks of routes by their origin; an origin that is new here may have any rank."""
 
 
 def _tags(description: Description, resource: str) -> Tags:
     return {
-        free_text(tag, "Key", resource): optional_free_text(tag, "Value", resource)
+        tag["Key"]: optional_free_text(tag, "Value", resource)
         for tag in rows(description, "Tags", resource)
+        if optional_free_text(tag, "Key", resource)
     }
+
+
+_ACCOUNT = re.compile("[0-9]{12}")
+
+
+def _own_id(description: Description, field: str, kind: str) -> str:
+    """Return a resource's own id. One that is missing gets a name, so that the resource counts all the same."""
+    return shown(description, field, kind) or f"{kind} without {field}"
+
+
+def _owner(description: Description, resource: str) -> str:
+    """Return the account that owns a resource; empty if it is not shown, or not as an account."""
+    found = shown(description, "OwnerId", resource)
+    return found if _ACCOUNT.fullmatch(found) else ""
 
 
 def vpc(description: Description) -> Vpc:
     """Return the record of an entry of DescribeVpcs."""
-    vpc_id = identifier(description, "VpcId", "Vpcs")
-    owner_id = optional_identifier(description, "OwnerId", vpc_id)
-    return Vpc(vpc_id, owner_id, _tags(description, vpc_id), _block_mode(description, vpc_id))
+    vpc_id = _own_id(description, "VpcId", "Vpcs")
+    return Vpc(vpc_id, _owner(description, vpc_id), _tags(description, vpc_id), _block_mode(description, vpc_id))
 
 
 def subnet(description: Description) -> Subnet:
-    """Return the record of an entry of DescribeSubnets."""
-    subnet_id = identifier(description, "SubnetId", "Subnets")
+    """Return the record of an entry of DescribeSubnets. What may give it more addresses, and is not shown, counts."""
+    subnet_id = _own_id(description, "SubnetId", "Subnets")
     return Subnet(
         id=subnet_id,
-        vpc_id=identifier(description, "VpcId", subnet_id),
-        owner_id=identifier(description, "OwnerId", subnet_id),
-        availability_zone_id=optional_identifier(description, "AvailabilityZoneId", subnet_id),
+        vpc_id=shown(description, "VpcId", subnet_id),
+        owner_id=_owner(description, subnet_id),
+        availability_zone_id=shown(description, "AvailabilityZoneId", subnet_id),
         ipv6_native=flag(description, "Ipv6Native", subnet_id),
         has_ipv6=_has_ipv6(description, subnet_id),
-        dns64=flag(description, "EnableDns64", subnet_id),
+        dns64=description.get("EnableDns64") is None or required_flag(description, "EnableDns64", subnet_id),
         tags=_tags(description, subnet_id),
         block_mode=_block_mode(description, subnet_id),
     )
@@ -101,11 +119,13 @@ def _has_ipv6(description: Description, subnet_id: str) -> bool:
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_SubnetCidrBlockState.html
     """
+    if description.get("Ipv6CidrBlockAssociationSet") is None:
+        return True
     associations = rows(description, "Ipv6CidrBlockAssociationSet", subnet_id)
     if not associations:  # the usual case
         return False
     states = [nested(association, "Ipv6CidrBlockState", subnet_id) for association in associations]
-    return any(optional_identifier(state, "State", subnet_id).lower() not in _WITHOUT_IPV6 for state in states)
+    return any(shown(state, "State", subnet_id).lower() not in _WITHOUT_IPV6 for state in states)
 
 
 _WITHOUT_IPV6 = ("associating", "disassociating", "disassociated", "failing", "failed")
@@ -120,34 +140,46 @@ def _block_mode(description: Description, resource_id: str) -> BlockMode:
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_BlockPublicAccessStates.html
     """
     states = nested(description, "BlockPublicAccessStates", resource_id)
-    mode = (optional_identifier(states, "InternetGatewayBlockMode", resource_id) or "off").lower()
+    mode = (shown(states, "InternetGatewayBlockMode", resource_id) or "off").lower()
     return _BLOCK_MODES.get(mode, BlockMode.UNKNOWN)
 
 
 def route_table(description: Description) -> RouteTable:
-    """Return the record of an entry of DescribeRouteTables."""
-    table_id = identifier(description, "RouteTableId", "RouteTables")
+    """Return the record of an entry of DescribeRouteTables. EC2 always returns routes, so if they are missing, any may be there."""
+    table_id = _own_id(description, "RouteTableId", "RouteTables")
+    routes = [_UNKNOWN_ROUTE]
+    if description.get("Routes") is not None:
+        routes = [_route(route, table_id) for route in required_rows(description, "Routes", table_id)]
     return RouteTable(
         id=table_id,
-        vpc_id=identifier(description, "VpcId", table_id),
-        # EC2 always returns this list, so if it is missing, the routes are unknown.
-        routes=tuple(_route(route, table_id) for route in required_rows(description, "Routes", table_id)),
+        vpc_id=shown(description, "VpcId", table_id),
+        routes=tuple(routes),
         associations=tuple(
             _association(association, table_id) for association in rows(description, "Associations", table_id)
         ),
-        owner_id=optional_identifier(description, "OwnerId", table_id),
+        owner_id=_owner(description, table_id),
         tags=_tags(description, table_id),
     )
 
 
+_UNKNOWN_DESTINATION = "unknown"
+"""The destination of a route that names none of a known kind: it may match any address, as an unlisted prefix list may."""
+_UNKNOWN_ROUTE = Route(_UNKNOWN_DESTINATION, "", TargetKind.UNKNOWN)
+
+
 def _route(description: Description, table_id: str) -> Route:
-    target = next((identifier(description, field, table_id) for field in _TARGET_FIELDS if description.get(field)), "")
+    targets = [(field, shown(description, field, table_id)) for field in _TARGET_FIELDS if description.get(field)]
+    targets.sort(key=lambda named: target_kind(named[1]) is TargetKind.UNKNOWN)
+    field, target = targets[0] if targets else ("", "")
+    kind = target_kind(target)
+    if kind is TargetKind.UNKNOWN and field == "NatGatewayId":
+        kind = TargetKind.NAT_GATEWAY
     return Route(
         _destination(description, table_id),
         target,
-        target_kind(target),
-        Rank.PROPAGATED if optional_identifier(description, "Origin", table_id) in _PROPAGATED else Rank.STATIC,
-        (optional_identifier(description, "State", table_id) or "active").lower(),
+        kind,
+        _RANKS.get(shown(description, "Origin", table_id), Rank.SYSTEM),
+        shown(description, "State", table_id).lower(),
     )
 
 
@@ -158,50 +190,60 @@ def _destination(description: Description, table_id: str) -> Cidr | str:
             if found.family is not family:
                 raise RecordError(table_id, field, description[field], f"an {family} block")
             return found
-    return identifier(description, "DestinationPrefixListId", f"a route of {table_id}")
+    return shown(description, "DestinationPrefixListId", table_id) or _UNKNOWN_DESTINATION
 
 
 def _association(description: Description, table_id: str) -> Association:
     state = nested(description, "AssociationState", table_id)
     return Association(
         main=flag(description, "Main", table_id),
-        subnet_id=optional_identifier(description, "SubnetId", table_id) or None,
-        gateway_id=optional_identifier(description, "GatewayId", table_id) or None,
-        state=(optional_identifier(state, "State", table_id) or "associated").lower(),
+        subnet_id=shown(description, "SubnetId", table_id) or None,
+        gateway_id=shown(description, "GatewayId", table_id) or shown(description, "PublicIpv4Pool", table_id) or None,
+        state=(shown(state, "State", table_id) or "associated").lower(),
     )
 
 
 def vpc_endpoint(description: Description) -> VpcEndpoint:
-    """Return the record of an entry of DescribeVpcEndpoints. States and types are in lower case."""
-    endpoint_id = identifier(description, "VpcEndpointId", "VpcEndpoints")
+    """Return the record of an entry of DescribeVpcEndpoints. States and types are in lower case, empty if not shown."""
+    endpoint_id = _own_id(description, "VpcEndpointId", "VpcEndpoints")
     return VpcEndpoint(
         id=endpoint_id,
-        vpc_id=identifier(description, "VpcId", endpoint_id),
-        endpoint_type=identifier(description, "VpcEndpointType", endpoint_id).lower(),
-        service_name=optional_identifier(description, "ServiceName", endpoint_id),
-        state=identifier(description, "State", endpoint_id).lower(),
-        ip_address_type=(optional_identifier(description, "IpAddressType", endpoint_id) or "ipv4").lower(),
-        subnet_ids=ids(description, "SubnetIds", endpoint_id),
-        route_table_ids=ids(description, "RouteTableIds", endpoint_id),
-        owner_id=optional_identifier(description, "OwnerId", endpoint_id),
+        vpc_id=shown(description, "VpcId", endpoint_id),
+        endpoint_type=shown(description, "VpcEndpointType", endpoint_id).lower(),
+        service_name=shown(description, "ServiceName", endpoint_id),
+        state=shown(description, "State", endpoint_id).lower(),
+        ip_address_type=(shown(description, "IpAddressType", endpoint_id) or "ipv4").lower(),
+        subnet_ids=_shown_ids(description, "SubnetIds", endpoint_id),
+        route_table_ids=_shown_ids(description, "RouteTableIds", endpoint_id),
+        owner_id=_owner(description, endpoint_id),
         tags=_tags(description, endpoint_id),
     )
 
 
+def _shown_ids(description: Description, field: str, resource: str) -> tuple[str, ...]:
+    """Return a list of ids of any form; those that are null count as empty."""
+    found = description.get(field)
+    if found is None:
+        return ()
+    if not isinstance(found, list):
+        raise RecordError(resource, field, found, "a list of ids")
+    return tuple(shown({field: value}, field, resource) for value in found)
+
+
 def nat_gateway(description: Description) -> NatGateway:
     """Return the record of an entry of DescribeNatGateways; a regional one has a route table instead of a subnet."""
-    gateway_id = identifier(description, "NatGatewayId", "NatGateways")
+    gateway_id = _own_id(description, "NatGatewayId", "NatGateways")
     return NatGateway(
         id=gateway_id,
-        vpc_id=optional_identifier(description, "VpcId", gateway_id),
-        subnet_id=optional_identifier(description, "SubnetId", gateway_id) or None,
-        connectivity=optional_identifier(description, "ConnectivityType", gateway_id) or "public",
-        availability_mode=optional_identifier(description, "AvailabilityMode", gateway_id) or "zonal",
-        route_table_id=optional_identifier(description, "RouteTableId", gateway_id) or None,
-        state=optional_identifier(description, "State", gateway_id).lower(),
+        vpc_id=shown(description, "VpcId", gateway_id),
+        subnet_id=shown(description, "SubnetId", gateway_id) or None,
+        connectivity=shown(description, "ConnectivityType", gateway_id),
+        availability_mode=shown(description, "AvailabilityMode", gateway_id) or "zonal",
+        route_table_id=shown(description, "RouteTableId", gateway_id) or None,
+        state=shown(description, "State", gateway_id).lower(),
         proxy_firewall_arn=next(
             (
-                optional_identifier(appliance, "ApplianceArn", gateway_id)
+                shown(appliance, "ApplianceArn", gateway_id)
                 for appliance in rows(description, "AttachedAppliances", gateway_id)
                 if appliance.get("Type") == "network-firewall-proxy"
             ),
@@ -211,14 +253,14 @@ def nat_gateway(description: Description) -> NatGateway:
 
 
 def network_interface(description: Description) -> NetworkInterface:
-    """Return the record of an entry of DescribeNetworkInterfaces."""
-    interface_id = identifier(description, "NetworkInterfaceId", "NetworkInterfaces")
+    """Return the record of an entry of DescribeNetworkInterfaces; if its check is not shown, it may forward traffic."""
+    interface_id = _own_id(description, "NetworkInterfaceId", "NetworkInterfaces")
     attachment = nested(description, "Attachment", interface_id)
     return NetworkInterface(
         id=interface_id,
-        subnet_id=identifier(description, "SubnetId", interface_id),
-        source_dest_check=required_flag(description, "SourceDestCheck", interface_id),
-        instance_id=optional_identifier(attachment, "InstanceId", interface_id) or None,
+        subnet_id=shown(description, "SubnetId", interface_id),
+        source_dest_check=flag(description, "SourceDestCheck", interface_id),
+        instance_id=shown(attachment, "InstanceId", interface_id) or None,
         device_index=number(attachment, "DeviceIndex", interface_id),
     )
 
@@ -255,12 +297,12 @@ def attachments(
 ) -> dict[str, TransitGatewayAttachment]:
     """Join DescribeTransitGatewayAttachments (association) with DescribeTransitGatewayVpcAttachments (subnets)."""
     of_vpcs = {
-        identifier(attachment, "TransitGatewayAttachmentId", "TransitGatewayVpcAttachments"): attachment
+        _own_id(attachment, "TransitGatewayAttachmentId", "TransitGatewayVpcAttachments"): attachment
         for attachment in vpc_attachments
     }
     found = {}
     for description in described:
-        attachment_id = identifier(description, "TransitGatewayAttachmentId", "TransitGatewayAttachments")
+        attachment_id = _own_id(description, "TransitGatewayAttachmentId", "TransitGatewayAttachments")
         found[attachment_id] = _attachment(attachment_id, description, of_vpcs.pop(attachment_id, {}))
     for attachment_id, description in of_vpcs.items():
         as_resource = {**description, "ResourceType": "vpc", "ResourceId": description.get("VpcId")}
@@ -270,18 +312,18 @@ def attachments(
 
 def _attachment(attachment_id: str, description: Description, of_vpc: Description) -> TransitGatewayAttachment:
     association = nested(description, "Association", attachment_id)
-    table_id = optional_identifier(association, "TransitGatewayRouteTableId", attachment_id)
-    associated = optional_identifier(association, "State", attachment_id).lower() == "associated"
+    table_id = shown(association, "TransitGatewayRouteTableId", attachment_id)
+    associated = shown(association, "State", attachment_id).lower() == "associated"
     options = nested(of_vpc, "Options", attachment_id)
     return TransitGatewayAttachment(
         id=attachment_id,
-        transit_gateway_id=identifier(description, "TransitGatewayId", attachment_id),
-        resource_type=identifier(description, "ResourceType", attachment_id).lower(),
-        resource_id=optional_identifier(description, "ResourceId", attachment_id),
-        state=identifier(description, "State", attachment_id).lower(),
+        transit_gateway_id=shown(description, "TransitGatewayId", attachment_id),
+        resource_type=shown(description, "ResourceType", attachment_id).lower(),
+        resource_id=shown(description, "ResourceId", attachment_id),
+        state=shown(description, "State", attachment_id).lower(),
         route_table_id=(table_id or None) if associated else None,
-        subnet_ids=ids(of_vpc, "SubnetIds", attachment_id) or None,
-        appliance_mode=optional_identifier(options, "ApplianceModeSupport", attachment_id) == "enable",
+        subnet_ids=_shown_ids(of_vpc, "SubnetIds", attachment_id) or None,
+        appliance_mode=bool(of_vpc) and shown(options, "ApplianceModeSupport", attachment_id) != "disable",
     )
 
 
@@ -295,17 +337,19 @@ def transit_gateway_route_table(table_id: str, response: Description) -> Transit
 def _equal_routes(description: Description, table_id: str) -> list[Route]:
     """Return one route per attachment: several mean equal-cost paths, any of which may carry a flow."""
     destination = description.get("DestinationCidrBlock")
-    prefix_list_id = optional_identifier(description, "PrefixListId", table_id)
-    state = identifier(description, "State", f"a route of {table_id}").lower()
+    prefix_list_id = shown(description, "PrefixListId", table_id)
+    state = shown(description, "State", f"a route of {table_id}").lower()
     ranks = {"static": Rank.PREFIX_LIST if prefix_list_id else Rank.STATIC, "propagated": Rank.PROPAGATED}
-    rank = ranks.get(optional_identifier(description, "Type", table_id), Rank.SYSTEM)
+    rank = ranks.get(shown(description, "Type", table_id), Rank.SYSTEM)
     targets = [
-        optional_identifier(attachment, "TransitGatewayAttachmentId", table_id)
+        shown(attachment, "TransitGatewayAttachmentId", table_id)
         for attachment in rows(description, "TransitGatewayAttachments", table_id)
     ]
     return [
         Route(
-            destination=block(destination, "DestinationCidrBlock", table_id) if destination else prefix_list_id,
+            destination=block(destination, "DestinationCidrBlock", table_id)
+            if destination
+            else prefix_list_id or _UNKNOWN_DESTINATION,
             target_id=target,
             target_kind=TargetKind.TRANSIT_GATEWAY_ATTACHMENT,
             rank=rank,
@@ -313,7 +357,7 @@ def _equal_routes(description: Description, table_id: str) -> list[Route]:
             prefix_list_id=prefix_list_id,
         )
         for target in targets or [""]
-        if state in ("active", "blackhole")
+        if state not in ("pending", "deleting", "deleted")
     ]
 
 
@@ -342,7 +386,8 @@ def prefix_lists(
         known = found.get(record.id)
         found[record.id] = replace(record, cidrs=known.cidrs) if known else record
     for list_id, cidrs in blocks.items():
-        found[list_id] = _with_entries(found.get(list_id), list_id, cidrs)
+        if cidrs is not None:
+            found[list_id] = _with_entries(found.get(list_id), list_id, cidrs)
     return found
 
 
@@ -368,13 +413,19 @@ def _plain(description: Description) -> PrefixList:
 
     A list without any blocks counts as unreadable, because its addresses are unknown.
     """
-    list_id = identifier(description, "PrefixListId", "PrefixLists")
+    list_id = _own_id(description, "PrefixListId", "PrefixLists")
     found = description.get("Cidrs")
-    if not isinstance(found, list):
+    if found is not None and not isinstance(found, list):
         raise RecordError(list_id, "Cidrs", found, "a list of CIDR blocks")
-    cidrs = tuple(block(cidr, "Cidrs", list_id) for cidr in found)
-    name = free_text(description, "PrefixListName", list_id)
-    return PrefixList(list_id, name, _family(name, cidrs), cidrs or None)
+    cidrs = None if found is None else _blocks(found, "Cidrs", list_id)
+    name = optional_free_text(description, "PrefixListName", list_id)
+    return PrefixList(list_id, name, _family(name, cidrs or ()), cidrs or None)
+
+
+def _blocks(values: Iterable[object], field: str, list_id: str) -> tuple[Cidr, ...] | None:
+    """Return CIDR blocks; None if one of them is missing, because it may be any."""
+    found = list(values)
+    return None if None in found else tuple(block(value, field, list_id) for value in found)
 
 
 def _family(name: str, cidrs: Iterable[Cidr]) -> Family:
@@ -382,30 +433,37 @@ def _family(name: str, cidrs: Iterable[Cidr]) -> Family:
 
 
 def _managed(description: Description) -> PrefixList:
-    list_id = identifier(description, "PrefixListId", "PrefixLists")
-    family = member(description, "AddressFamily", list_id, Family)
-    aws_owned = identifier(description, "OwnerId", list_id) == "AWS"
+    """Return the record of an entry of DescribeManagedPrefixLists. If its owner is not shown, its name says whether it is AWS."""
+    list_id = _own_id(description, "PrefixListId", "PrefixLists")
     name = optional_free_text(description, "PrefixListName", list_id)
+    family = _FAMILIES.get(shown(description, "AddressFamily", list_id)) or _family(name, ())
+    owner = shown(description, "OwnerId", list_id)
+    aws_owned = not _ACCOUNT.fullmatch(owner) and (owner == "AWS" or "amazonaws" in name)
     return PrefixList(list_id, name, family, None, aws_owned, number(description, "MaxEntries", list_id))
 
 
-def entry_blocks(entries: Iterable[Description], list_id: str) -> tuple[Cidr, ...]:
-    """Return the blocks of GetManagedPrefixListEntries' Entries."""
-    return tuple(block(entry.get("Cidr"), "Cidr", list_id) for entry in entries)
+_FAMILIES = {family.value: family for family in Family}
+
+
+def entry_blocks(entries: Iterable[Description], list_id: str) -> tuple[Cidr, ...] | None:
+    """Return the blocks of GetManagedPrefixListEntries' Entries; None if one of them is missing."""
+    return _blocks([entry.get("Cidr") for entry in entries], "Cidr", list_id)
 
 
 def firewalls(described: Iterable[Description], associations: Iterable[Description] = ()) -> dict[str, Firewall]:
     """Join answers of DescribeFirewall and of DescribeVpcEndpointAssociation into records by ARN.
 
     An association whose firewall is not described adds nothing, because it does not say whether the firewall
-    translates. Raise RecordError.
+    translates, and neither does a firewall without an ARN. Raise RecordError.
     """
     associated: dict[str, list[str]] = {}
     for answer in associations:
         arn = association_firewall(answer)
+        if not arn:
+            continue
         status = nested(answer, "VpcEndpointAssociationStatus", arn)
         associated.setdefault(arn, []).extend(_endpoint_ids(status, "AssociationSyncState", arn).values())
-    records = [_firewall(answer) for answer in described]
+    records = [record for record in map(_firewall, described) if record.arn]
     return {
         record.arn: replace(record, endpoint_ids=(*record.endpoint_ids, *associated.get(record.arn, ())))
         for record in records
@@ -413,8 +471,8 @@ def firewalls(described: Iterable[Description], associations: Iterable[Descripti
 
 
 def association_firewall(answer: Description) -> str:
-    """Return the ARN of the firewall that an answer of DescribeVpcEndpointAssociation names. Raise RecordError."""
-    return identifier(
+    """Return the ARN of the firewall that an answer of DescribeVpcEndpointAssociation names, empty if it names none."""
+    return shown(
         required_object(answer, "VpcEndpointAssociation", "VpcEndpointAssociation"),
         "FirewallArn",
         "VpcEndpointAssociation",
@@ -429,15 +487,15 @@ def _firewall(answer: Description) -> Firewall:
     (https://docs.aws.amazon.com/network-firewall/latest/developerguide/nfw-proxy-concepts.html).
     """
     firewall = required_object(answer, "Firewall", "Firewall")
-    arn = identifier(firewall, "FirewallArn", "Firewall")
+    arn = shown(firewall, "FirewallArn", "Firewall")
     status = nested(answer, "FirewallStatus", arn)
     endpoint_ids = _endpoint_ids(status, "SyncStates", arn)
     gateways = {
-        zone: [optional_identifier(row, "NatGatewayId", arn) for row in rows(state, "NatGatewayAttachments", arn)]
+        zone: [shown(row, "NatGatewayId", arn) for row in rows(state, "NatGatewayAttachments", arn)]
         for zone, state in _zones(status, "SyncStates", arn)
     }
     is_proxy = firewall.get("ProxySettings") is not None or any(gateways.values())
-    scope = optional_identifier(firewall, "TransparentFilteringNatScope", arn)
+    scope = shown(firewall, "TransparentFilteringNatScope", arn)
     return Firewall(
         arn=arn,
         endpoint_ids=tuple(endpoint_ids.values()),
@@ -452,8 +510,7 @@ def _firewall(answer: Description) -> Firewall:
 def _endpoint_ids(status: Description, field: str, arn: str) -> dict[str, str]:
     """Return the id of the endpoint in each zone that has one: an endpoint that is being created has none yet."""
     found = {
-        zone: optional_identifier(nested(state, "Attachment", arn), "EndpointId", arn)
-        for zone, state in _zones(status, field, arn)
+        zone: shown(nested(state, "Attachment", arn), "EndpointId", arn) for zone, state in _zones(status, field, arn)
     }
     return {zone: endpoint_id for zone, endpoint_id in found.items() if endpoint_id}
 
@@ -469,10 +526,11 @@ OWN_SUBNETS = {"resourceOwner": "SELF", "resourceType": "ec2:Subnet"}
 """The parameters of ram:ListResources: the subnets that the account itself shares with others."""
 
 
-def shared_subnet_ids(resources: Iterable[Description]) -> frozenset[str]:
+def shared_subnet_ids(resources: Iterable[Description]) -> frozenset[str] | None:
     """Return the ids of the subnets that ram:ListResources returns for resourceOwner SELF, whatever their status.
 
     The response is described in https://docs.aws.amazon.com/ram/latest/APIReference/API_ListResources.html; a subnet's
-    ARN ends in subnet/<id>. Raise RecordError if a resource has no ARN.
+    ARN ends in subnet/<id>. None, which means unknown, if a resource has no ARN.
     """
-    return frozenset(identifier(resource, "arn", "resources").rpartition("/")[2] for resource in resources)
+    arns = [shown(resource, "arn", "resources") for resource in resources]
+    return frozenset(arn.rpartition("/")[2] for arn in arns) if all(arns) else None

@@ -182,15 +182,20 @@ def test_a_file_in_place_of_a_folder_is_refused(tmp_path: Path, name: str) -> No
 
 
 BAD_RECORDS: dict[str, dict[str, Any]] = {
-    **{file.name: {file.field: [{}]} for file in REQUIRED},
-    "managed-prefix-lists.json": {"PrefixLists": [{}]},
+    "vpcs.json": {"Vpcs": [{"VpcId": 1}]},
+    "subnets.json": {"Subnets": [{"SubnetId": 1}]},
+    "route-tables.json": {"RouteTables": [{"RouteTableId": 1}]},
+    "vpc-endpoints.json": {"VpcEndpoints": [{"VpcEndpointId": 1}]},
+    "nat-gateways.json": {"NatGateways": [{"NatGatewayId": 1}]},
+    "prefix-lists.json": {"PrefixLists": [{"PrefixListId": 1}]},
+    "managed-prefix-lists.json": {"PrefixLists": [{"PrefixListId": 1}]},
     "managed-prefix-list-entries/pl-1.json": {"Entries": [{"Cidr": "10.0.0.0"}]},
-    "transit-gateway-attachments.json": {"TransitGatewayAttachments": [{}]},
-    "transit-gateway-vpc-attachments.json": {"TransitGatewayVpcAttachments": [{}]},
-    "transit-gateway-routes/tgw-rtb-1.json": {"Routes": [{}]},
-    "firewalls/f.json": {"Firewall": {}},
-    "firewall-endpoint-associations/f.json": {"VpcEndpointAssociation": {}},
-    "shared-subnets.json": {"resources": [{"type": "ec2:Subnet"}]},
+    "transit-gateway-attachments.json": {"TransitGatewayAttachments": [{"State": 1}]},
+    "transit-gateway-vpc-attachments.json": {"TransitGatewayVpcAttachments": [{"SubnetIds": 1}]},
+    "transit-gateway-routes/tgw-rtb-1.json": {"Routes": [{"State": 1}]},
+    "firewalls/f.json": {"Firewall": {"FirewallArn": 1}},
+    "firewall-endpoint-associations/f.json": {"VpcEndpointAssociation": {"FirewallArn": 1}},
+    "shared-subnets.json": {"resources": [{"arn": 1}]},
     "identity.json": {"Account": ACCOUNT},
 }
 
@@ -269,14 +274,18 @@ def test_an_identity_of_another_region_is_refused(
     assert "or correct the Region in identity.json" in error.remedy
 
 
-FIRST_INTERFACE = {"NetworkInterfaceId": "eni-1", "Attachment": {"InstanceId": "i-1", "DeviceIndex": 0}}
+FIRST_INTERFACE = {
+    "NetworkInterfaceId": "eni-1",
+    "SourceDestCheck": "on",
+    "Attachment": {"InstanceId": "i-1", "DeviceIndex": 0},
+}
 SECOND_INTERFACE = {
     "NetworkInterfaceId": "eni-2",
     "SubnetId": "subnet-1",
     "SourceDestCheck": True,
     "Attachment": {"InstanceId": "i-1", "DeviceIndex": 1},
 }
-WHOLE = {**SECOND_INTERFACE, **FIRST_INTERFACE}
+WHOLE = {**SECOND_INTERFACE, **FIRST_INTERFACE, "SourceDestCheck": True}
 
 
 @pytest.mark.parametrize(
@@ -284,12 +293,12 @@ WHOLE = {**SECOND_INTERFACE, **FIRST_INTERFACE}
     [
         ({"InstanceId": "i-1"}, [FIRST_INTERFACE, SECOND_INTERFACE], True),
         ({"InstanceId": "i-1"}, [FIRST_INTERFACE, WHOLE], False),
-        ({"InstanceId": "i-1"}, [{}, WHOLE], False),
-        ({"InstanceId": "i-1"}, [{}], True),
+        ({"InstanceId": "i-1"}, [{"NetworkInterfaceId": 1}, WHOLE], False),
+        ({"InstanceId": "i-1"}, [{"NetworkInterfaceId": 1}], True),
         ({"InstanceId": "i-2"}, [FIRST_INTERFACE], False),
         ({"NetworkInterfaceId": "eni-1"}, [FIRST_INTERFACE], True),
         ({"NetworkInterfaceId": "eni-2"}, [FIRST_INTERFACE, SECOND_INTERFACE], False),
-        ({"NatGatewayId": "nat-1"}, [{}, FIRST_INTERFACE, {"Attachment": "none"}], False),
+        ({"NatGatewayId": "nat-1"}, [{"SubnetId": 1}, FIRST_INTERFACE, {"Attachment": "none"}], False),
     ],
 )
 def test_only_interfaces_that_routes_use_must_be_complete(
@@ -365,7 +374,7 @@ def test_managed_prefix_lists_of_another_region_are_refused(tmp_path: Path) -> N
     write(tmp_path / "managed-prefix-lists.json", {"PrefixLists": [MANAGED]})
     assert read(tmp_path)
     write(tmp_path / "prefix-lists.json", {"PrefixLists": [MANAGED]})
-    assert "Cidrs" in refusal(tmp_path, "prefix-lists.json").fault
+    assert f"no prefix list of {REGION}" in refusal(tmp_path, "prefix-lists.json").fault
 
 
 def test_a_list_of_other_buckets_is_refused(tmp_path: Path) -> None:

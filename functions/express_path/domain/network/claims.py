@@ -1,11 +1,15 @@
 """What the associations of route tables say: which table claims a subnet, and which one is the main table of a VPC."""
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from express_path.domain.network.resources import ASSOCIATION_STATES, NatGateway, RouteTable, Subnet, VpcEndpoint
 
 _TableIds = dict[str, tuple[str, ...]]
+
+
+UNKNOWN_TABLE = ""
+"""In place of a table's id in a claim: another table may govern, because the state of an association is not known here."""
 
 
 class Claim(NamedTuple):
@@ -35,12 +39,15 @@ def claims_of(tables: Iterable[RouteTable]) -> Claims:
     main_by_vpc: dict[str, _TableIds] = {state: {} for state in ASSOCIATION_STATES}
     for table in tables:
         for association in table.associations:
-            if not association.counts:
+            if not association.may_count:
                 continue
-            if association.subnet_id:
-                _claim(by_subnet[association.state], association.subnet_id, table.id)
-            elif association.main:
-                _claim(main_by_vpc[association.state], table.vpc_id, table.id)
+            state = association.state if association.counts else ASSOCIATION_STATES[0]
+            claiming = [table.id] if association.counts else [table.id, UNKNOWN_TABLE]
+            for table_id in claiming:
+                if association.subnet_id:
+                    _claim(by_subnet[state], association.subnet_id, table_id)
+                elif association.main:
+                    _claim(main_by_vpc[state], table.vpc_id, table_id)
     return Claims(_by_precedence(by_subnet), _by_precedence(main_by_vpc))
 
 
@@ -59,21 +66,24 @@ def _claim(claims: _TableIds, owner_id: str, table_id: str) -> None:
         claims[owner_id] = (*known, table_id)
 
 
-_EXISTING = ("available", "pending")
-"""The states of an endpoint that is associated with route tables. One that is deleted may still name deleted tables."""
+_GONE_ENDPOINTS = ("deleting", "deleted", "rejected", "failed", "expired")
+"""The states of an endpoint that is associated with no route table, although it may still name deleted ones."""
 _GONE = ("failed", "deleting", "deleted")
 """The states of a NAT gateway without a route table of its own: EC2 lists those that are deleted for an hour
 (https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateway-working-with.html)."""
 
 
 def unlisted_tables(
-    endpoints: Iterable[VpcEndpoint], gateways: Iterable[NatGateway], listed: Container[str]
+    endpoints: Iterable[VpcEndpoint], gateways: Iterable[NatGateway], listed: Mapping[str, RouteTable]
 ) -> dict[str, str]:
-    """Return what names a route table that is not listed, by the VPC: it shows that the list of its tables is partial."""
+    """Return what shows that the list of a VPC's route tables is partial, by the VPC.
+
+    Something names a table that is not listed, or a table is associated with something that is not shown.
+    """
     named = [
         (endpoint.vpc_id, endpoint.id, table_id)
         for endpoint in endpoints
-        if endpoint.state in _EXISTING
+        if endpoint.state not in _GONE_ENDPOINTS
         for table_id in endpoint.route_table_ids
     ]
     named += [
@@ -84,4 +94,9 @@ def unlisted_tables(
     unlisted = {
         (vpc_id, f"{resource_id} names {table_id}") for vpc_id, resource_id, table_id in named if table_id not in listed
     }
+    for table in listed.values():
+        for association in table.associations:
+            has_target = association.main or association.subnet_id or association.gateway_id
+            if association.may_count and not has_target:
+                unlisted.add((table.vpc_id, f"{table.id} has an association with a subnet or gateway"))
     return dict(sorted(unlisted, reverse=True))

@@ -139,6 +139,7 @@ def strictest(modes: Iterable[BlockMode]) -> BlockMode:
 
 ASSOCIATION_STATES = ("associating", "associated")
 """The states in which an association counts; the first one takes precedence."""
+_ENDED_ASSOCIATIONS = ("disassociating", "disassociated", "failed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +155,11 @@ class Association:
     def counts(self) -> bool:
         """Return whether the association has an effect: it exists, or is being made."""
         return self.state in ASSOCIATION_STATES
+
+    @property
+    def may_count(self) -> bool:
+        """Return whether the association counts, or may count because its state is not known here."""
+        return self.state not in _ENDED_ASSOCIATIONS
 
 
 @dataclass(frozen=True, slots=True)

@@ -201,7 +201,12 @@ _REGION = re.compile(r"[a-z]{2,}(-[a-z]+)+-[0-9]+")
 
 @cache
 def may_be_express_service(name: str, region: str) -> bool:
-    """Return whether a name contains that of S3 Express in a form that is not known here, and names no other Region."""
+    """Return whether a name contains that of S3 Express in a form that is not known here, and names no other Region.
+
+    So may a list without a name.
+    """
+    if not name:
+        return True
     if "s3express" not in name.lower() or is_express_service(name, region):
         return False
     return all(part == region for part in name.split(".") if _REGION.fullmatch(part))

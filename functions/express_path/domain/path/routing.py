@@ -9,7 +9,7 @@ from math import prod
 from typing import NamedTuple, cast
 
 from express_path.domain.network.addresses import BITS, Cidr, Family, nat64
-from express_path.domain.network.claims import Claim, Claims, claims_of, unlisted_tables
+from express_path.domain.network.claims import UNKNOWN_TABLE, Claim, Claims, claims_of, unlisted_tables
 from express_path.domain.network.resources import (
     STOPPED,
     AnyRouteTable,
@@ -18,6 +18,7 @@ from express_path.domain.network.resources import (
     Route,
     RouteTable,
     Subnet,
+    TargetKind,
 )
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Unknown
@@ -42,7 +43,10 @@ class GoverningTables:
             return f"accounts disagree about its route table: {' or '.join(claiming)}", None
         if claiming:
             return f"{' and '.join(claiming)} both claim the subnet: associate it with one of them", None
-        unlisted = self._unlisted_table(subnet, self.claims.claim_on(subnet))
+        claim = self.claims.claim_on(subnet)
+        if UNKNOWN_TABLE in claim.table_ids:
+            return f"the state of its association with {claim.table_ids[-1]} is not known", None
+        unlisted = self._unlisted_table(subnet, claim)
         if unlisted:
             note = f"{unlisted}, which is not listed and may govern the subnet (ec2:DescribeRouteTables)"
             return note, Unknown.PERMISSION
@@ -90,7 +94,7 @@ class GoverningTables:
 
     def _tables_of(self, claim: Claim, subnet: Subnet) -> tuple[RouteTable, ...]:
         """Return the tables of a claim; none if one that is not listed may govern the subnet instead."""
-        if self._unlisted_table(subnet, claim):
+        if UNKNOWN_TABLE in claim.table_ids or self._unlisted_table(subnet, claim):
             return ()
         listed = map(self._snapshot.route_tables.get, claim.table_ids)
         return tuple(table for table in listed if table is not None)
@@ -333,10 +337,16 @@ class RoutingIndexes:
 
     def _kept(self, routes: Iterable[Route], *, skip_gateway_endpoints: bool) -> list[Route]:
         return [
-            replace(route, state=STOPPED) if route.is_blackhole and route.target_id in self._interface_ids else route
+            replace(route, state=STOPPED) if route.is_blackhole and self._may_exist(route) else route
             for route in routes
             if not (skip_gateway_endpoints and self._is_gateway_endpoint(route))
         ]
+
+    def _may_exist(self, route: Route) -> bool:
+        """Return whether a route's target is an interface that is listed, or that would be if interfaces could be read."""
+        if route.target_kind not in (TargetKind.NETWORK_INTERFACE, TargetKind.INSTANCE):
+            return False
+        return self._snapshot.network_interfaces is None or route.target_id in self._interface_ids
 
     @cached_property
     def _interface_ids(self) -> frozenset[str | None]:

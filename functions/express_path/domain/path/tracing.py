@@ -27,7 +27,7 @@ from express_path.domain.path.outcomes import (
     unresolved,
     without_hop,
 )
-from express_path.domain.path.reasons import Reason, Unknown
+from express_path.domain.path.reasons import NAT_REASONS, Reason, Unknown
 from express_path.domain.path.routing import (
     AddressSet,
     GoverningTables,
@@ -223,6 +223,8 @@ class Tracer:
         if route.state == STOPPED:
             trace = FOLLOW[route.target_kind](self, route, addresses, state)
             return trace.map(partial(_with_note, _STOPPED.format(route.target_id)))
+        if not route.state:
+            return FOLLOW[route.target_kind](self, route, addresses, state).map(_unless_nat)
         if route.state != "active":
             return unresolved(route, addresses, f"the route's state is {route.state}")
         return FOLLOW[route.target_kind](self, route, addresses, state)
@@ -231,6 +233,13 @@ class Tracer:
 def _with_note(note: str, outcome: Outcome) -> Outcome:
     """Return an outcome that says something more."""
     return replace(outcome, note=f"{note}; {outcome.note}" if outcome.note else note)
+
+
+def _unless_nat(outcome: Outcome) -> Outcome:
+    """Return the outcome of a route whose state is not shown: a NAT, which is worse than a blackhole, or unknown."""
+    if outcome.reason in NAT_REASONS:
+        return outcome
+    return replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note="the route's state is not shown")
 
 
 def _is_independent(trace: Trace, state: TraceState) -> bool:
@@ -268,8 +277,6 @@ def _unknown_addresses(
     index: RoutingIndex, origin: Origin, family: Family, note: str, lacks: str = ""
 ) -> Iterator[Trace]:
     """Yield the traces of a list's unknown addresses, as a subnet uses them: IPv4 also under 64:ff9b::/96."""
-    unknown = Unknown.PERMISSION if lacks else None
-    unknown = Unknown.PERMISSION if lacks else None
     unknown = Unknown.PERMISSION if lacks else None
     used = [family] if origin.families.include(family) else []
     if origin.families.dns64 and family is Family.IPV4:

@@ -238,7 +238,7 @@ class Evaluator:
 
     def _before_routing(self, subnet: Subnet, table: RouteTable | None) -> Outcome | None:
         """Return the outcome that is decided before routing, if there is one: the first that applies."""
-        if subnet.owner_id != self.account.id:
+        if subnet.owner_id not in ("", self.account.id):
             return Outcome(Reason.NOT_OWNED)
         exclusion = self._exclusion(subnet, table)
         if exclusion:
