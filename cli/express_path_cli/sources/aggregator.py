@@ -47,7 +47,8 @@ def description(item: Mapping[str, Any]) -> Description:
     configuration = json.loads(found) if isinstance(found, str) else found
     if not isinstance(configuration, Mapping):
         raise RecordError(str(item.get("resourceId")), "configuration", found, "an object")
-    related = [row["resourceId"] for row in item.get("relationships") or () if row["resourceType"] == _ROUTE_TABLE]
+    relationships = [row for row in item.get("relationships") or () if row.get("resourceType") == _ROUTE_TABLE]
+    related = [row["resourceId"] for row in relationships if row.get("resourceId")]
     return {**_pascal(configuration), "Tags": _tags(item.get("tags")), "RelatedTableIds": related}
 
 
@@ -64,7 +65,7 @@ def _tags(found: Any) -> list[Description]:  # noqa: ANN401  # any JSON
     """Return tags as EC2 has them: queries return a list of {"key", "value", "tag"}, rule events a mapping."""
     if isinstance(found, Mapping):
         return [{"Key": key, "Value": value} for key, value in found.items()]
-    return [{"Key": tag["key"], "Value": tag.get("value") or ""} for tag in found or ()]
+    return [{"Key": tag.get("key"), "Value": tag.get("value") or ""} for tag in found or ()]
 
 
 LIMITS = (
@@ -207,6 +208,8 @@ class Aggregator:
     ) -> dict[AccountKey, list[Description]]:
         found: dict[AccountKey, list[Description]] = defaultdict(list)
         for item in self._items(resource_type, regions, condition):
+            if item.get("configuration") is None:
+                continue  # as if the resource were not recorded: what leads to it is unknown
             found[str(item["accountId"]), str(item["awsRegion"])].append(description(item))
         return found
 
@@ -257,14 +260,14 @@ class Aggregator:
 
 def _subnet(described: Description) -> Subnet:
     """Return a subnet; if its item has no state of VPC Block Public Access, that state is unknown."""
-    found = replace(subnet(described), table_ids=ids(described, "RelatedTableIds", described["SubnetId"]))
+    found = replace(subnet(described), table_ids=ids(described, "RelatedTableIds", str(described.get("SubnetId"))))
     known = described.get("BlockPublicAccessStates") is not None
     return found if known else replace(found, block_mode=BlockMode.UNKNOWN)
 
 
 def _with_entries(lists: Sequence[Description]) -> tuple[Sequence[Description], dict[str, list[Description]]]:
     """Return managed prefix lists, and the entries of those whose items have them."""
-    return lists, {str(row["PrefixListId"]): row["Entries"] for row in lists if row.get("Entries") is not None}
+    return lists, {str(row.get("PrefixListId")): row["Entries"] for row in lists if row.get("Entries") is not None}
 
 
 def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> NetworkViews:

@@ -19,7 +19,7 @@ NETWORK = snapshot(
     ),
     route_tables=by_id(
         table("rtb-1", route("0.0.0.0/0", "nat-1"), subnets=("subnet-1",), main=True),
-        table("rtb-5", route("0.0.0.0/0", "pcx-1"), subnets=("subnet-5",)),
+        table("rtb-5", route("0.0.0.0/0", "vgw-1"), subnets=("subnet-5",)),
         table("rtb-6", route("0.0.0.0/0", "nat-1", state="blackhole"), subnets=("subnet-6",)),
     ),
 )

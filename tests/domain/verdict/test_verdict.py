@@ -268,6 +268,7 @@ def test_the_service_is_known_by_name_and_region(name: str, known: bool) -> None
     [
         ("com.amazonaws.us-east-1.s3express.ipv6", True),
         ("com.amazonaws.global.S3Express", True),
+        ("", True),
         ("com.amazonaws.us-east-1.s3express-onezone", True),
         (EXPRESS, False),
         ("com.amazonaws.us-east-1.s3", False),
