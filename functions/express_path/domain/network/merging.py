@@ -212,6 +212,7 @@ def _attachments(descriptions: list[TransitGatewayAttachment]) -> list[TransitGa
     A transit gateway's owner sees associations, and a VPC's owner the attachment's subnets.
     """
     tables: list[str | None] = [each.route_table_id for each in descriptions if each.route_table_id]
+    policy_tables: list[str | None] = [each.policy_table_id for each in descriptions if each.policy_table_id]
     subnets: list[tuple[str, ...] | None] = [each.subnet_ids for each in descriptions if each.subnet_ids]
     return [
         replace(
@@ -219,6 +220,7 @@ def _attachments(descriptions: list[TransitGatewayAttachment]) -> list[TransitGa
             route_table_id=table_id,
             subnet_ids=tuple(sorted(subnet_ids)) if subnet_ids else None,
             appliance_mode=any(each.appliance_mode for each in descriptions),
+            policy_table_id=next(iter(policy_tables), None),
         )
         for each in descriptions
         for table_id in ([each.route_table_id] if each.route_table_id else tables or [None])

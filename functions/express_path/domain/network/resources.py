@@ -303,7 +303,8 @@ class TransitGatewayAttachment:
     """A transit gateway attachment: what is attached, and the associated transit gateway route table.
 
     route_table_id is None if the attachment is not associated or the association cannot be read. subnet_ids is None if
-    the subnets of a VPC attachment cannot be read.
+    the subnets of a VPC attachment cannot be read. policy_table_id is the policy table that decides in place of a route
+    table, None if there is none.
     """
 
     id: str
@@ -314,6 +315,7 @@ class TransitGatewayAttachment:
     route_table_id: str | None = None
     subnet_ids: tuple[str, ...] | None = None
     appliance_mode: bool = False
+    policy_table_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

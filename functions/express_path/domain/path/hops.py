@@ -465,6 +465,9 @@ _TABLES_NEEDED = "set networkRoleArn; its role needs ec2:SearchTransitGatewayRou
 _ATTACHMENTS_NEEDED = "set networkRoleArn; its role needs ec2:DescribeTransitGatewayAttachments"
 _BOTH_NEEDED = f"{_ATTACHMENTS_NEEDED} and ec2:SearchTransitGatewayRoutes"
 _ATTACHMENTS = "ec2:DescribeTransitGatewayAttachments"
+_POLICY_TABLE = (
+    "policy table {1} decides where traffic of {0} goes, and is not read (ec2:GetTransitGatewayPolicyTableEntries)"
+)
 _SERVES_ITS_VPC = (
     "gateway endpoint {} serves only its own VPC, not traffic from a transit gateway: give this VPC its own endpoint"
 )
@@ -537,7 +540,9 @@ def _trace_from_table_of(
     tables = tracer.snapshot.transit_gateway_route_tables
     table = (tables or {}).get(attachment.route_table_id or "")
     note = ""
-    if attachment.route_table_id is None:
+    if attachment.policy_table_id:
+        note = _POLICY_TABLE.format(attachment.id, attachment.policy_table_id)
+    elif attachment.route_table_id is None:
         note = _BOTH_NEEDED
     elif tables is None:
         note = _TABLES_NEEDED
@@ -547,8 +552,9 @@ def _trace_from_table_of(
         note = f"{table.id} has more routes than one search returns"
         return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note)
     if table is None:
-        lacks = "ec2:SearchTransitGatewayRoutes"
-        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=lacks, unknown=Unknown.PERMISSION)
+        lacks = "" if attachment.policy_table_id else "ec2:SearchTransitGatewayRoutes"
+        unknown = None if attachment.policy_table_id else Unknown.PERMISSION
+        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=lacks, unknown=unknown)
     return trace_from(tracer, NextTable(table, state), addresses)
 
 
