@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from express_path.adapters.aws import Aws, calling
+from express_path.adapters.entrances import with_entrances
 from express_path.adapters.heal_reader import evidence_for, failed_steps, has_ended, is_in_history, read_live_resources
 from express_path.adapters.heal_steps import (
     WAITING,
@@ -186,6 +187,8 @@ class Planner:
         snapshot = Snapshot(services.account_id, services.aws.region)
         if vpc_id := services.snapshots.vpc_of(subnet_id):
             snapshot = services.snapshots.read(services.account_id, vpc_id, services.parameters)
+            role_arn = services.parameters.network_role_arn or ""
+            snapshot = with_entrances(services.aws, services.snapshots, snapshot, vpc_id, role_arn)
         return Evaluator(Tracer(snapshot), services.parameters)
 
     def settled_plan(self, request: HealRequest, policy: RepeatPolicy, *, needs_approval: bool = False) -> Observation:

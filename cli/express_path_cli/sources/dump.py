@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+from express_path.adapters.entrances import core_network_attachment, transit_gateways_of_tables
 from express_path.adapters.memory import gc_paused
 from express_path.adapters.records import (
     PrefixLists,
@@ -98,7 +99,9 @@ FIREWALLS_FOLDER = "firewalls"
 FIREWALLS_COMMAND = "aws network-firewall describe-firewall --firewall-arn "
 ASSOCIATIONS_FOLDER = "firewall-endpoint-associations"
 ASSOCIATIONS_COMMAND = "aws network-firewall describe-vpc-endpoint-association --vpc-endpoint-association-arn "
-FOLDERS = (ENTRIES_FOLDER, ROUTES_FOLDER, FIREWALLS_FOLDER, ASSOCIATIONS_FOLDER)
+CORE_NETWORKS_FOLDER = "core-network-attachments"
+CORE_NETWORKS_COMMAND = "aws networkmanager get-vpc-attachment --attachment-id "
+FOLDERS = (ENTRIES_FOLDER, ROUTES_FOLDER, FIREWALLS_FOLDER, ASSOCIATIONS_FOLDER, CORE_NETWORKS_FOLDER)
 """The folders of a dump, with one file for each call."""
 IDENTITY = "identity.json"
 _TOKENS = ("NextToken", "ContinuationToken", "nextToken")
@@ -360,6 +363,8 @@ def read_folder(folder: Path) -> Folder:
         firewalls=_firewalls(folder, identity.region),
         transit_gateway_attachments=_attachments(folder),
         transit_gateway_route_tables=_transit_gateway_route_tables(folder),
+        transit_gateway_of_table=_transit_gateway_of_table(folder),
+        core_network_attachments=_core_network_attachments(folder),
         has_directory_buckets=_has_directory_buckets(folder),
         shared_subnet_ids=_shared_subnet_ids(folder),
     )
@@ -495,13 +500,29 @@ def _attachments(folder: Path) -> dict[str, TransitGatewayAttachment] | None:
 
 
 def _transit_gateway_route_tables(folder: Path) -> dict[str, TransitGatewayRouteTable] | None:
-    read_optional(folder, TRANSIT_GATEWAY_ROUTE_TABLES)  # adds nothing to the routes, but must be valid
     responses = read_responses(folder / ROUTES_FOLDER, "Routes", ROUTES_COMMAND)
     tables = {}
     for table_id, response in responses.items():
         with faults_of(folder / ROUTES_FOLDER / f"{table_id}.json"):
             tables[table_id] = transit_gateway_route_table(table_id, response)
     return tables or None
+
+
+def _transit_gateway_of_table(folder: Path) -> dict[str, str] | None:
+    described = read_optional(folder, TRANSIT_GATEWAY_ROUTE_TABLES)
+    if not described:
+        return None
+    with faults_of(folder / TRANSIT_GATEWAY_ROUTE_TABLES.name):
+        return transit_gateways_of_tables(described)
+
+
+def _core_network_attachments(folder: Path) -> dict[str, TransitGatewayAttachment] | None:
+    responses = read_responses(folder / CORE_NETWORKS_FOLDER, "VpcAttachment", CORE_NETWORKS_COMMAND, is_list=False)
+    found = {}
+    for attachment_id, response in responses.items():
+        with faults_of(folder / CORE_NETWORKS_FOLDER / f"{attachment_id}.json"):
+            found[attachment_id] = core_network_attachment(response)
+    return found or None
 
 
 @dataclass(frozen=True, slots=True)

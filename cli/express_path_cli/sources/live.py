@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from express_path.adapters.aws import Aws, OptionalReads
+from express_path.adapters.entrances import with_entrances
 from express_path.adapters.network_reader import (
     PrefixListReader,
     SnapshotReader,
@@ -77,6 +78,7 @@ def _read_snapshot(
 ) -> Snapshot:
     reader = SnapshotReader(account_region.aws, options.external_id)
     snapshot = reader.read(account_region.account_id, None, parameters)
+    snapshot = with_entrances(account_region.aws, reader, snapshot, None, parameters.network_role_arn or "")
     return _with_unused(account_region.aws, snapshot) if for_plan else snapshot
 
 

@@ -66,7 +66,7 @@ class SnapshotReader:
     def __init__(self, aws: Aws, external_id: str = "") -> None:
         """Read nothing yet. external_id is what the network account's role requires, if anything."""
         self._aws = aws
-        self._external_id = external_id
+        self.external_id = external_id
         self._prefix_lists = PrefixListReader(aws.ec2, aws.region)
 
     @gc_paused()
@@ -145,7 +145,7 @@ class SnapshotReader:
         Nothing is added if the role cannot be assumed, or lacks a read that is required in the rule's own account.
         """
         of_role = OptionalReads()
-        role = of_role.read(lambda: assuming(self._aws, role_arn, self._external_id))
+        role = of_role.read(lambda: assuming(self._aws, role_arn, self.external_id))
         reader, account_id = SnapshotReader(role) if role else None, role_arn.split(":")[4]
         central = of_role.read(partial(reader.read, account_id, None, RuleParameters(), of_role)) if reader else None
         optional.denied += of_role.denied

@@ -155,10 +155,10 @@ def test_an_endpoint_of_the_vpc_is_associated() -> None:
 @pytest.mark.parametrize(
     ("target", "state", "family", "may_win"),
     [
-        ("tgw-1", "active", Family.IPV4, True),
+        ("vgw-1", "active", Family.IPV4, True),
         ("nat-1", "active", Family.IPV4, True),
-        ("tgw-1", "active", Family.IPV6, False),
-        ("tgw-1", "blackhole", Family.IPV4, False),
+        ("vgw-1", "active", Family.IPV6, False),
+        ("vgw-1", "blackhole", Family.IPV4, False),
         ("vpce-express", "active", Family.IPV4, False),
     ],
 )

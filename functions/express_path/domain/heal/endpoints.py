@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from express_path.domain.heal.ledger import owner_tag
 from express_path.domain.heal.preflight import ROUTE_QUOTA, Evidence
 from express_path.domain.heal.records import MANAGED_TAG, Blocker, Concern, HealSettings
+from express_path.domain.heal.transit import transit_concerns
 from express_path.domain.network.addresses import Cidr, Family, from_nat64
 from express_path.domain.network.resources import (
     BlockMode,
@@ -198,6 +199,8 @@ def network_concerns(
     yield from opened_paths(evaluator, after, table)
     yield from blocking_routes(after, verdict.subnet_id)
     yield from endpoint_concerns(snapshot, table, endpoint, settings)
+    if not is_associated(snapshot, table, endpoint):
+        yield from transit_concerns(evaluator.tracer, table, evaluator.parameters.network_role_arn or "")
 
 
 def blocking_routes(after: Evaluator, subnet_id: str) -> Iterator[Concern]:

@@ -31,6 +31,8 @@ class Blocker(StrEnum):
     MORE_SPECIFIC_ROUTE = "MORE_SPECIFIC_ROUTE"
     WOULD_NOT_CURE = "WOULD_NOT_CURE"
     PATH_CLOSED = "PATH_CLOSED"
+    TRANSIT_TRAFFIC = "TRANSIT_TRAFFIC"
+    TRANSIT_UNKNOWN = "TRANSIT_UNKNOWN"
     OWNED_BY_IAC = "OWNED_BY_IAC"
     ENDPOINT_DELETING = "ENDPOINT_DELETING"
     ENDPOINT_QUOTA = "ENDPOINT_QUOTA"
@@ -47,7 +49,13 @@ class Blocker(StrEnum):
 
 
 MAY_WARN = frozenset(
-    {Blocker.SECURITY_GROUP_EGRESS, Blocker.NETWORK_ACL, Blocker.POLICY_WOULD_DENY, Blocker.DNS_ATTRIBUTES}
+    {
+        Blocker.SECURITY_GROUP_EGRESS,
+        Blocker.NETWORK_ACL,
+        Blocker.POLICY_WOULD_DENY,
+        Blocker.DNS_ATTRIBUTES,
+        Blocker.TRANSIT_UNKNOWN,
+    }
 )
 """The blockers that a team may reduce to warnings."""
 

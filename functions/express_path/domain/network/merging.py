@@ -64,13 +64,15 @@ def merged(snapshots: Sequence[Snapshot]) -> Snapshot:
         firewalls=merging.optional([each.firewalls for each in snapshots], _firewall),
         lists_ipv6_prefix_lists=any(each.lists_ipv6_prefix_lists for each in snapshots),
         network_interfaces=merging.optional([each.network_interfaces for each in snapshots]),
-        instances={key: found[0] for key, found in (_in_order([each.instances for each in snapshots]) or {}).items()},
+        instances=_firsts([each.instances for each in snapshots]) or {},
         transit_gateway_attachments=merging.optional(
             [each.transit_gateway_attachments for each in snapshots], _attachments
         ),
         transit_gateway_route_tables=merging.optional(
             [each.transit_gateway_route_tables for each in snapshots], _transit_gateway_tables
         ),
+        transit_gateway_of_table=_firsts([each.transit_gateway_of_table for each in snapshots]),
+        core_network_attachments=merging.optional([each.core_network_attachments for each in snapshots]),
         versions=merging.versions,
         disputed_tables=_disputed_tables(snapshots, subnets, tables),
     )
@@ -128,6 +130,12 @@ def _in_order(views: Sequence[Mapping[str, _Value] | None]) -> _Descriptions[_Va
         for key, resource in view.items():
             found.setdefault(key, []).append(resource)
     return found if readable else None
+
+
+def _firsts(views: Sequence[Mapping[str, _Value] | None]) -> dict[str, _Value] | None:
+    """Return the first description of each resource; None if no account can read any of the resources."""
+    found = _in_order(views)
+    return None if found is None else {key: descriptions[0] for key, descriptions in found.items()}
 
 
 def _vpc(descriptions: list[Vpc]) -> Vpc:

@@ -71,6 +71,8 @@ class Snapshot:
     are the subnets that account_id shares with other accounts, None if they could not be read. denied names the
     optional API operations that were denied, denied_to_role those that networkRoleArn's role was refused, or sts:AssumeRole.
     foreign_subnet_ids are the subnets that only another account lists; paths may lead through them.
+    transit_gateway_of_table has the transit gateway of each table that DescribeTransitGatewayRouteTables lists.
+    core_network_attachments are the VPC attachments of Cloud WAN core networks, whose ARN stands for the transit gateway.
     lists_ipv6_prefix_lists is true if DescribeManagedPrefixLists, the only call that shows all IPv6 lists, was read.
     versions are further descriptions of resources about which accounts disagree, and disputed_tables the different claims
     of route tables on a subnet, both by id. Each of them may be right.
@@ -87,6 +89,8 @@ class Snapshot:
     network_interfaces: Mapping[str, NetworkInterface] | None = None
     transit_gateway_attachments: Mapping[str, TransitGatewayAttachment] | None = None
     transit_gateway_route_tables: Mapping[str, TransitGatewayRouteTable] | None = None
+    transit_gateway_of_table: Mapping[str, str] | None = None
+    core_network_attachments: Mapping[str, TransitGatewayAttachment] | None = None
     instances: Mapping[str, Instance] = field(default_factory=dict)
     has_directory_buckets: bool | None = None
     shared_subnet_ids: frozenset[str] | None = None

@@ -16,7 +16,8 @@ from express_path.domain.heal.endpoints import (
 )
 from express_path.domain.heal.ledger import owner_tag
 from express_path.domain.heal.patches import associate_patches, create_patches, fitting
-from express_path.domain.heal.records import FULL_ACCESS, Blocker, HealSettings
+from express_path.domain.heal.records import FULL_ACCESS, Blocker, Concern, HealSettings
+from express_path.domain.heal.transit import TRANSIT
 from express_path.domain.network.addresses import parse_cidr
 from express_path.domain.network.resources import Rank, RouteTable, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
@@ -207,11 +208,20 @@ def remedy(verdict: Verdict, evaluator: Evaluator | None) -> Remedy | None:
         return _other_route(verdict, evaluator.tracer, f"gateway endpoint {endpoint.id}", owner)
     concerns = list(network_concerns(evaluator, verdict, endpoint, HealSettings()))
     blockers = [found for found in concerns if found.code is not Blocker.OWNED_BY_IAC]
+    transit = [found for found in blockers if found.code in TRANSIT]
+    if transit:
+        return Remedy(_transit_text(table, transit[0]), url=PAGES[verdict.reason])
     if blockers:
         text = "; ".join(f"{found.evidence} (to fix: {found.fix})" for found in blockers[:MAX_BLOCKERS])
         text += f"; and {len(blockers) - MAX_BLOCKERS} more" if blockers[MAX_BLOCKERS:] else ""
         return Remedy(f"An endpoint alone does not fix {table.id}: {text}.", url=PRIORITY_PAGE)
     return association([verdict], endpoint, owner_of(endpoint) or owner)
+
+
+def _transit_text(table: RouteTable, concern: Concern) -> str:
+    """Return why no command is shown for a table that traffic of other VPCs consults, and what to do first."""
+    when = "yet" if concern.code is Blocker.TRANSIT_TRAFFIC else "before you know whether other VPCs use it"
+    return f"Do not associate {table.id} with an endpoint {when}: {concern.evidence}. To fix: {concern.fix}."
 
 
 MAX_BLOCKERS = 3
