@@ -25,6 +25,7 @@ from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from express_path.adapters.event_bus import ATTEMPTS
 from express_path.adapters.heal_steps import CONTRACT
+from express_path.domain.heal.records import FULL_ACCESS
 from tests.support.ledgers import LEDGER, LedgerTable, heal_id
 from tests.support.network import Builder, Private
 from tests.support.rule import RULE
@@ -42,7 +43,7 @@ def handler(event, context):
     context.invoked_function_arn = "arn:aws:lambda:us-east-1:123456789012:function:plan"
     return plan_heal.handler(event, context)
 """
-POLICY = '{"Version":"2012-10-17","Statement":[]}'
+POLICY = FULL_ACCESS
 DIRECTORY = {
     "Location": {"Type": "AvailabilityZone", "Name": "use1-az4"},
     "Bucket": {"Type": "Directory", "DataRedundancy": "SingleAvailabilityZone"},

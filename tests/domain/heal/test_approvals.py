@@ -1,5 +1,6 @@
 """Approvals: which run may send a request, which request is open, and the text that approvers read."""
 
+import json
 from dataclasses import replace
 from datetime import UTC, datetime
 
@@ -90,7 +91,11 @@ def test_message_names_the_existing_endpoint_and_a_policy_of_the_stack() -> None
     """What differs from the ordinary case is said."""
     assert "vpce-express in vpc-1 is used" in approval_message(planned(network(endpoints=(endpoint(),))), SUBNETS)
     assert "of 1 subnet no longer uses the NAT" in approval_message(planned(network()), ["subnet-1"])
-    assert "the stack's endpoint policy" in approval_message(planned(network(), policy='{"Statement":[]}'), SUBNETS)
+    statement = {"Effect": "Allow", "Principal": "*", "Action": "s3express:CreateSession", "Resource": "*"}
+    message = approval_message(planned(network(), policy=json.dumps({"Statement": [statement]})), SUBNETS)
+    assert "is created in vpc-1, with the stack's endpoint policy." in message
+    assert "Warnings (1):" in message
+    assert "of the stack's endpoint policy restricts requests" in message
 
 
 def test_what_owners_wrote_cannot_look_like_the_request() -> None:

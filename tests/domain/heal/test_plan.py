@@ -417,7 +417,12 @@ def test_approved_heal_is_planned() -> None:
     [
         (network(subnets=(subnet(), subnet("subnet-2"))), {}),
         (network(endpoints=(endpoint(),)), {}),
-        (network(), {"policy": '{"Statement": []}'}),
+        (
+            network(),
+            {
+                "policy": '{"Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3express:*", "Resource": "*"}]}'
+            },
+        ),
     ],
     ids=["a subnet joined the table", "another endpoint", "another policy"],
 )

@@ -11,7 +11,7 @@ import pytest
 from express_path.domain.heal.endpoints import NEW_ENDPOINT
 from express_path.domain.heal.policies import policy_concerns
 from express_path.domain.heal.preflight import Policy
-from express_path.domain.heal.records import FULL_ACCESS, Blocker, HealSettings
+from express_path.domain.heal.records import FULL_ACCESS, Blocker, Concern, HealSettings
 from express_path.domain.policies.change import KnownContext, denials
 from express_path.domain.policies.documents import parse_policy
 from tests.support.make import endpoint
@@ -58,6 +58,12 @@ def test_endpoint_that_is_used_is_known(used: str, number: int) -> None:
     assert len(shown(Policy(BUCKET, deny(ENDPOINTS)), used=used)) == number
 
 
+def statement(effect: str, action: str, **more: Any) -> dict[str, Any]:
+    """Return a statement about everybody and every resource."""
+    return {"Effect": effect, "Principal": "*", "Action": action, "Resource": "*", **more}
+
+
+ALLOW = statement("Allow", "s3express:*")
 SOME = json.dumps({"Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3express:Get*", "Resource": "*"}]})
 
 
@@ -65,15 +71,67 @@ SOME = json.dumps({"Statement": [{"Effect": "Allow", "Principal": "*", "Action":
     ("holder", "document", "setting", "number"),
     [
         ("vpce-1", FULL_ACCESS, FULL_ACCESS, 0),
+        ("vpce-1", json.dumps({"Statement": [ALLOW]}), FULL_ACCESS, 0),
         ("vpce-1", SOME, FULL_ACCESS, 1),
-        ("vpce-1", SOME, SOME + " ", 0),
         ("vpce-2", SOME, FULL_ACCESS, 0),
     ],
-    ids=["full access", "restricts", "chosen by the stack", "of another endpoint"],
+    ids=["full access", "all of S3 Express", "restricts", "of another endpoint"],
 )
 def test_policy_of_the_endpoint_must_allow_everything(holder: str, document: str, setting: str, number: int) -> None:
     """No endpoint policy applies on the NAT path, so one that restricts blocks, unless the stack's settings have it."""
     assert len(shown(of_endpoint(holder, document), settings=HealSettings(policy=setting))) == number
+
+
+def chosen(*statements: dict[str, Any], used: str = NEW_ENDPOINT, has_it: bool = False) -> list[Concern]:
+    """Return the concerns about the policy that the stack's settings name, for a new endpoint or one that has it."""
+    document = json.dumps({"Statement": list(statements)})
+    policies = [of_endpoint(used, document + " ")] if has_it else []
+    return list(policy_concerns(policies, endpoint(used), HealSettings(policy=document)))
+
+
+NO_SESSION = {
+    "denies everything": [ALLOW, statement("Deny", "*")],
+    "denies sessions": [ALLOW, statement("Deny", "s3express:CreateSession")],
+    "allows another service": [statement("Allow", "s3:*")],
+    "allows only bucket management": [statement("Allow", "s3express:ListAllMyDirectoryBuckets")],
+    "allows another VPC": [{**ALLOW, "Condition": {"StringEquals": {"aws:SourceVpc": "vpc-other"}}}],
+}
+
+
+@pytest.mark.parametrize("statements", NO_SESSION.values(), ids=NO_SESSION)
+def test_chosen_policy_that_allows_no_session_blocks(statements: list[dict[str, Any]]) -> None:
+    """Who may only write the SSM parameter cannot turn heals into an outage, with a new endpoint or one that has the policy."""
+    [concern] = chosen(*statements)
+    assert (concern.code, concern.resource, concern.only_warns) == (
+        Blocker.POLICY_WOULD_DENY,
+        "the stack's endpoint policy",
+        False,
+    )
+    assert "EndpointPolicyParameter" in concern.fix
+    [concern] = chosen(*statements, used="vpce-1", has_it=True)
+    assert (concern.resource, concern.only_warns) == ("vpce-1", False)
+
+
+def test_chosen_policy_that_restricts_is_shown() -> None:
+    """What it restricts is a warning, which dry runs and approval requests show; full access is not mentioned."""
+    of_organization = {**ALLOW, "Sid": "Ours", "Condition": {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}}
+    [concern] = chosen(of_organization)
+    assert concern.only_warns
+    assert concern.evidence == (
+        "statement 'Ours' of the stack's endpoint policy restricts requests through the endpoint: "
+        "'Allow; Principal *; Action s3express:*; Resource *; StringEquals aws:PrincipalOrgID o-1'"
+    )
+    denying = statement("Deny", "s3express:DeleteBucket")
+    del denying["Action"]
+    [concern] = chosen(ALLOW, {**denying, "NotAction": "s3express:CreateSession"})
+    assert "'Deny; Principal *; NotAction s3express:CreateSession; Resource *'" in concern.evidence
+    assert chosen(ALLOW) == chosen(json.loads(FULL_ACCESS)["Statement"][0]) == []
+
+
+def test_chosen_policy_that_cannot_be_judged_blocks() -> None:
+    """A policy over the budget, or of a form that IAM does not know, could not be decided."""
+    [concern] = chosen(statement("Allow", "s3express:*", Condition={"NoSuchOperator": {"aws:SourceVpc": "vpc-1"}}))
+    assert ("could not be decided" in concern.evidence, concern.only_warns) == (True, False)
 
 
 def test_what_owners_wrote_is_quoted_and_cut_and_has_no_links() -> None:

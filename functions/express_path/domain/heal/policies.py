@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from express_path.domain.heal.endpoints import NEW_ENDPOINT
 from express_path.domain.heal.preflight import Policy
-from express_path.domain.heal.records import Blocker, Concern, HealSettings
+from express_path.domain.heal.records import FULL_ACCESS, Blocker, Concern, HealSettings
 from express_path.domain.network.resources import VpcEndpoint
-from express_path.domain.policies.change import KnownContext, denials, restrictions
-from express_path.domain.policies.documents import parse_policy
+from express_path.domain.policies.change import KnownContext, allows_no_session, denials, restrictions
+from express_path.domain.policies.documents import PolicyDocument, Statement, parse_policy
 from express_path.domain.policies.effort import MOST_BYTES, MOST_BYTES_OF_PLAN, Effort
 from express_path.errors import PolicyError, RecordError
 
@@ -22,15 +22,17 @@ _LINK = re.compile(r"\S*(://|www\.)\S*", re.IGNORECASE)
 def policy_concerns(policies: Iterable[Policy], endpoint: VpcEndpoint, settings: HealSettings) -> Iterator[Concern]:
     """Yield a concern for each policy that would deny requests which are possible on the NAT path.
 
-    policies are those of S3 Express endpoints of the VPC, and those of the account's directory buckets and access points. A
+    policies are those of S3 Express endpoints of the VPC, and those of the account's directory buckets and access points; if
+    the heal creates the endpoint, the policy that the settings name counts, too. A
     policy that cannot be read or judged is a concern, too. Policies share the effort of the plan, so that each is judged
     whatever the others are; those that the settings except come last.
     """
     known = KnownContext(
         endpoint.vpc_id, "" if endpoint.id == NEW_ENDPOINT else endpoint.id, region=endpoint.service_name.split(".")[-2]
     )
+    chosen = [Policy(_CHOSEN, settings.policy, endpoint_id=endpoint.id)] if endpoint.id == NEW_ENDPOINT else []
     judged = sorted(
-        (policy for policy in policies if policy.endpoint_id in (None, endpoint.id)),
+        [*chosen, *(policy for policy in policies if policy.endpoint_id in (None, endpoint.id))],
         key=lambda policy: policy.name in settings.excepted,
     )
     left = MOST_BYTES_OF_PLAN
@@ -42,7 +44,8 @@ def policy_concerns(policies: Iterable[Policy], endpoint: VpcEndpoint, settings:
         except (PolicyError, RecordError) as error:
             found = [_unknown(policy.holder, str(error))]
         left -= share - max(effort.left, 0)
-        yield from (replace(concern, only_warns=policy.name in settings.excepted) for concern in found)
+        is_excepted = policy.name in settings.excepted
+        yield from (replace(concern, only_warns=concern.only_warns or is_excepted) for concern in found)
 
 
 def _concerns(policy: Policy, settings: HealSettings, known: KnownContext, effort: Effort) -> Iterator[Concern]:
@@ -60,8 +63,9 @@ def _concerns(policy: Policy, settings: HealSettings, known: KnownContext, effor
                 f"requests through the endpoint that are possible now: {quoted(denial.condition_text)}",
                 f"to allow both paths, {fix}",
             )
-    # The policy that the stack's settings name may restrict requests.
-    elif json.loads(policy.document) != json.loads(settings.policy) and restrictions(document, known, effort):
+    elif json.loads(policy.document) == json.loads(settings.policy):
+        yield from _of_chosen(policy, document, known, effort)
+    elif restrictions(document, known, effort):
         yield Concern(
             Blocker.POLICY_WOULD_DENY,
             policy.holder,
@@ -69,6 +73,39 @@ def _concerns(policy: Policy, settings: HealSettings, known: KnownContext, effor
             "allow all requests in the endpoint's policy, or make its policy the setting of the stack "
             "(stack parameter EndpointPolicyParameter)",
         )
+
+
+_CHOSEN = "the stack's endpoint policy"
+"""The holder of the policy in the SSM parameter that the stack's settings name."""
+
+
+def _of_chosen(policy: Policy, document: PolicyDocument, known: KnownContext, effort: Effort) -> Iterator[Concern]:
+    """Yield what the policy that the stack's settings name restricts. It blocks only if no object can be used with it."""
+    if json.loads(policy.document) == json.loads(FULL_ACCESS):
+        return
+    change_it = "change the policy in the SSM parameter (stack parameter EndpointPolicyParameter)"
+    if allows_no_session(document, known, effort):
+        evidence = f"{_CHOSEN} allows no request that reads or writes objects of S3 Express"
+        yield Concern(Blocker.POLICY_WOULD_DENY, policy.holder, evidence, change_it)
+        return
+    for restriction in restrictions(document, known, effort):
+        yield Concern(
+            Blocker.POLICY_WOULD_DENY,
+            policy.holder,
+            f"statement {quoted(str(restriction.statement.name))} of {_CHOSEN} restricts requests through the endpoint: "
+            f"{quoted(_in_one_line(restriction.statement))}",
+            f"check that this is intended; otherwise, {change_it}",
+            only_warns=True,
+        )
+
+
+def _in_one_line(statement: Statement) -> str:
+    """Return what a statement says, such as: Allow; Principal *; Action s3express:*; Resource *."""
+    elements = (("Principal", statement.principal), ("Action", statement.action), ("Resource", statement.resource))
+    parts = ["Deny" if statement.is_deny else "Allow"]
+    for name, element in elements:
+        parts.append(f"{'Not' if element.is_negated else ''}{name} {', '.join(element.patterns)}")
+    return "; ".join([*parts, *map(str, statement.conditions)])
 
 
 _SHOW = "express-path policies --account"

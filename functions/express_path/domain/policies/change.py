@@ -159,6 +159,17 @@ def restrictions(
     return found
 
 
+def allows_no_session(
+    endpoint_policy: PolicyDocument, known: KnownContext = NOTHING_KNOWN, effort: Effort | None = None
+) -> bool:
+    """Return whether an endpoint's policy allows no CreateSession, without which no object can be read or written.
+
+    Raise PolicyError. https://docs.aws.amazon.com/AmazonS3/latest/API/API_CreateSession.html
+    """
+    searches = _searches(endpoint_policy, known, effort or Effort(endpoint_policy.source))
+    return not any(search.request.session_mode and search.finds_what_is_allowed() for search in searches)
+
+
 @dataclass(frozen=True)
 class _Request:
     """A request: its session mode (empty unless it creates a session), and the statements about its action."""
@@ -269,6 +280,11 @@ class _Search:
         """Return whether no Allow statement applies to a request on the endpoint path."""
         return self._search(partial(self._none_applies, Path.ENDPOINT, is_deny=False))
 
+    def finds_what_is_allowed(self) -> bool:
+        """Return whether an Allow statement applies to a request on the endpoint path, and no Deny statement does."""
+        allows = [statement for statement in self.request.statements if not statement.is_deny]
+        return any(self._search(partial(self._allows, statement)) for statement in allows)
+
     def finds_what_applies(self, statement: Statement, paths: Iterable[Path]) -> bool:
         """Return whether a statement applies to a request on any of some paths."""
         return self._is_asked_about(statement) and any(
@@ -308,6 +324,10 @@ class _Search:
         """Whether an Allow statement applied on the NAT path, and none does on the endpoint path."""
         allowed = [self._applies(statement, Path.NAT), self._none_applies(Path.NAT, is_deny=True)]
         return _all([*allowed, self._none_applies(Path.ENDPOINT, is_deny=False)])
+
+    def _allows(self, statement: Statement) -> Answer:
+        """Whether an Allow statement applies on the endpoint path, and no Deny statement does."""
+        return _all([self._applies(statement, Path.ENDPOINT), self._none_applies(Path.ENDPOINT, is_deny=True)])
 
     def _none_applies(self, path: Path, *, is_deny: bool) -> Answer:
         """Whether no Deny statement, or no Allow statement, applies on a path."""
