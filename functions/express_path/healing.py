@@ -8,7 +8,14 @@ from typing import Any, TypeVar
 
 from express_path.adapters.aws import Aws, calling
 from express_path.adapters.entrances import with_entrances
-from express_path.adapters.heal_reader import evidence_for, failed_steps, has_ended, is_in_history, read_live_resources
+from express_path.adapters.heal_reader import (
+    approval_run,
+    evidence_for,
+    failed_steps,
+    has_ended,
+    is_in_history,
+    read_live_resources,
+)
 from express_path.adapters.heal_steps import (
     WAITING,
     ApprovalAction,
@@ -211,7 +218,11 @@ class Planner:
         view = self._services.ledger.view(table_id, verdict.vpc_id) if table_id else NO_RECORDS
         now = _now()
         evidence = self._evidence(evaluator, verdict, has_preflight=has_preflight)
-        context = PlanContext(evidence, self.settings, now, view, request.started_by, needs_approval)
+        approval = view.table.approval if needs_approval else None
+        run = (
+            approval_run(self._services.aws.ssm, approval.run_id, self.settings.approval_document) if approval else None
+        )
+        context = PlanContext(evidence, self.settings, now, view, request.started_by, needs_approval, run)
         return Observation(evaluator, make_plan(evaluator, request.subnet_id, context), view, now)
 
     def _evidence(self, evaluator: Evaluator, verdict: Verdict, *, has_preflight: bool) -> Evidence:

@@ -27,10 +27,12 @@ class Deployed:
         self._publish()
         self.operator = self._create_operator()
         variables = stack.template.deployed(stack.template.properties("PlanFunction")["Environment"]["Variables"])
-        for name, value in {**variables, **_upper(stack.credentials("PlanRole"))}.items():
+        function = stack.template.deployed("<PlanFunction>")
+        runtime = {"AWS_LAMBDA_FUNCTION_NAME": function, **_upper(stack.credentials("PlanRole"))}
+        for name, value in {**variables, **runtime}.items():
             environ(name, value)
         self._services: HealServices | None = None
-        automation.functions.register(stack.template.deployed("<PlanFunction>"), self.plan)
+        automation.functions.register(function, self.plan)
 
     def _publish(self) -> None:
         ssm: Client = self.stack.sandbox.client("ssm")

@@ -138,7 +138,7 @@ class Bench:
     def heal(self) -> Run:
         """Heal the subnet, approved if that is necessary."""
         if self.approval:
-            self.deployment.approve(self.vpc.subnet, self.vpc.table)
+            self.approval.approve(self.vpc.subnet)
         return self.deployment.heal(self.vpc.subnet)
 
     def ask(self, answer: str = "Approve", **more: str) -> Run:

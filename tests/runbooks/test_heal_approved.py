@@ -6,7 +6,9 @@ import time
 import pytest
 
 from config_rule_sandbox.ssm.knobs import Trouble
+from org.expansion import runbook
 from tests.support.heals import APPROVED, HEAL, Approval, Deployment, Vpc, status, steps
+from tests.support.ledgers import heal_id
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
@@ -103,13 +105,48 @@ def test_heal_that_is_blocked_since_it_was_approved_keeps_its_approval(
 ) -> None:
     """A blocker that appears after the approval still blocks the heal, and the approval remains valid."""
     endpoint, deployment = builder.endpoint(vpc.id), approval.deployment
-    deployment.approve(vpc.subnet, vpc.table)
+    approval.approve(vpc.subnet)
     builder.tag(endpoint, "aws:cloudformation:stack-name", "network")
     run = deployment.heal(vpc.subnet)
     assert (status(run), "OWNED_BY_IAC" in run["FailureMessage"]) == ("Failed", True)
     assert deployment.associations(vpc.id) == {endpoint: []}
     builder.ec2.delete_tags(Resources=[endpoint], Tags=[{"Key": "aws:cloudformation:stack-name"}])
     assert status(deployment.heal(vpc.subnet)) == "Success"
+
+
+def forged(approval: Approval, vpc: Vpc, run_id: str, fingerprint: str) -> str:
+    """Write an approval into the ledger that names a run, start the heal, and return why it failed."""
+    written = {"approvalState": "APPROVED", "approvalRunId": run_id, "approvalExpiresAt": 10**10}
+    approval.deployment.ledger.write(f"TABLE#{vpc.table}", **written, approvalPlan=fingerprint)
+    run = approval.deployment.heal(vpc.subnet)
+    assert (status(run), approval.deployment.associations(vpc.id)) == ("Failed", {})
+    assert "APPROVAL_REQUIRED" in run["FailureMessage"]
+    return str(run["FailureMessage"])
+
+
+def test_approval_counts_only_if_systems_manager_confirms_it(approval: Approval, builder: Builder, vpc: Vpc) -> None:
+    """Somebody who may write the ledger names an invented run, a rejected one, or one about another route table."""
+    rejected = approval.start(vpc.subnet)
+    fingerprint = approval.deployment.ledger.item(f"TABLE#{vpc.table}")["approvalPlan"]
+    approval.answer(rejected, "Reject")
+    assert "lists no run" in forged(approval, vpc, "ask-1", fingerprint)
+    assert "lists no run" in forged(approval, vpc, heal_id(1), fingerprint)
+    assert "status: Rejected" in forged(approval, vpc, rejected, fingerprint)
+    other = Vpc(builder)
+    assert "about another plan" in forged(approval, vpc, approval.approve(other.subnet), fingerprint)
+    assert f"is from a run of {HEAL}" in forged(approval, vpc, approval.deployment.start(other.subnet), fingerprint)
+
+
+def test_approval_in_another_version_of_the_runbook_does_not_count(approval: Approval, vpc: Vpc) -> None:
+    """Somebody may add a version of the document that shows and records whatever they want."""
+    content = json.dumps(runbook(APPROVED) | {"description": "another"})
+    ssm = approval.deployment.ssm
+    ssm.update_document(Name=APPROVED, Content=content, DocumentFormat="JSON", DocumentVersion="$LATEST")
+    given = {"SubnetId": [vpc.subnet], **{name: [value] for name, value in approval.deployment.given.items()}}
+    run_id = ssm.start_automation_execution(DocumentName=APPROVED, DocumentVersion="2", Parameters=given)
+    run = approval.answer(run_id["AutomationExecutionId"])
+    assert status(run) == "Failed"
+    assert "version 2, with express-path-plan, and must be from" in run["FailureMessage"]
 
 
 def test_approved_heal_finds_the_endpoint_of_an_interrupted_one(approval: Approval, vpc: Vpc) -> None:

@@ -1,8 +1,10 @@
 """The network for which tests plan heals: subnet-1, whose route table rtb-1 sends all traffic to a NAT gateway."""
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from express_path.domain.heal.approvals import ApprovalRun
 from express_path.domain.heal.ledger import NO_RECORDS, LedgerView, StartedBy, TableRecord, TableState, VpcRecord
 from express_path.domain.heal.plan import PlanContext, make_plan
 from express_path.domain.heal.preflight import Evidence
@@ -25,6 +27,8 @@ TO_NAT = route("0.0.0.0/0", "nat-1")
 BOTH = (EXPRESS_LIST, EXPRESS_LIST_6)
 DUAL_STACK = subnet(has_ipv6=True)
 IPV6_ONLY = subnet(has_ipv6=True, ipv6_native=True)
+CONFIRMED = ApprovalRun("", "1", "1", "", status="Approved", decided_at=NOW)
+"""A run of the approval runbook of a stack without settings, which an approver approved."""
 AWKWARD = """{
   "Version": "2012-10-17",
 \t"Statement": [{"Sid": "It's", "Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*: # x",
@@ -64,11 +68,16 @@ def planned(  # as much as a plan depends on
     needs_approval: bool = False,
     **settings: Any,
 ) -> Plan:
-    """Return the plan for subnet-1. All findings block unless the settings differ; without evidence, nothing blocks."""
+    """Return the plan for subnet-1. All findings block unless the settings differ; without evidence, nothing blocks.
+
+    Systems Manager confirms the approval that the ledger has.
+    """
     settings = {"warn_only": frozenset(), **settings}
     evaluator = Evaluator(Tracer(snapshot), parameters or RuleParameters())
+    given = ledger.table.approval
+    run = given and replace(CONFIRMED, message=f"Plan: {given.fingerprint}", decided_at=now)
     context = PlanContext(
-        evidence or Evidence(), HealSettings(**settings), now, ledger, started_by, needs_approval=needs_approval
+        evidence or Evidence(), HealSettings(**settings), now, ledger, started_by, needs_approval, run
     )
     return make_plan(evaluator, "subnet-1", context)
 

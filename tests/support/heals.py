@@ -10,7 +10,6 @@ from typing import Any
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from config_rule_sandbox.tracing import traced
-from express_path.adapters.heal_steps import CONTRACT
 from express_path.handlers import plan_heal
 from org.expansion import runbook
 from tests.support.ledgers import LedgerTable
@@ -99,21 +98,6 @@ class Deployment:
             Name=name, Content=json.dumps(runbook(name)), DocumentFormat="JSON", DocumentType="Automation"
         )
 
-    def approve(self, subnet_id: str, table_id: str) -> None:
-        """Write an approval of the current plan for a subnet into the ledger."""
-        plan = self.plan(
-            {
-                "contract": CONTRACT,
-                "action": "plan",
-                "subnetId": subnet_id,
-                "dryRun": "true",
-                "runId": "-",
-                "startedBy": "PERSON",
-            }
-        )
-        approval = {"approvalState": "APPROVED", "approvalRunId": "ask-1", "approvalExpiresAt": 10**10}
-        self.ledger.write(f"TABLE#{table_id}", **approval, approvalPlan=plan["details"]["fingerprint"])
-
     def after(self, action: str, change: Callable[[], object]) -> None:
         """Make a change right after the plan function's first answer to an action."""
         pending = [change]
@@ -194,7 +178,12 @@ class Approval:
         own = {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
         self.ann: Any = sandbox.client("ssm", credentials=own)
         settings = {"REMEDIATION_MODE": "APPROVAL", "APPROVERS": "ann", "APPROVAL_TOPIC_ARN": topic}
-        for name, value in (settings | {"HEAL_DOCUMENT_NAME": HEAL}).items():
+        settings |= {
+            "HEAL_DOCUMENT_NAME": HEAL,
+            "APPROVAL_DOCUMENT_NAME": APPROVED,
+            "AWS_LAMBDA_FUNCTION_NAME": FUNCTION,
+        }
+        for name, value in settings.items():
             setenv(name, value)
 
     def start(self, subnet_id: str, **more: str) -> str:
@@ -218,6 +207,13 @@ class Approval:
     def run(self, subnet_id: str, **more: str) -> Run:
         """Start a run that gets no answer and wait until it ends."""
         return self.deployment.automation.wait(self.deployment.start(subnet_id, APPROVED, **more))
+
+    def approve(self, subnet_id: str) -> str:
+        """Approve the current plan for a subnet in a run that ends before it heals, and return the run's id."""
+        with self.deployment.automation.killing(before="heal"):
+            run_id = self.start(subnet_id)
+            self.answer(run_id)
+        return run_id
 
     def answer(self, run_id: str, kind: str = "Approve") -> Run:
         """Approve or reject as ann, unless the run has ended, and wait until it ends."""

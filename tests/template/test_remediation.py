@@ -133,7 +133,7 @@ def variables(**parameters: str) -> dict[str, str]:
     return environment
 
 
-NAMES = {"ledger_table": "<LedgerTable>", "heal_document": "<HealDocument>"}
+NAMES = {"approval_document": "<ApprovalDocument>", "ledger_table": "<LedgerTable>", "heal_document": "<HealDocument>"}
 
 
 def test_default_settings_are_those_of_the_core() -> None:

@@ -1,5 +1,7 @@
 """Read what heals and undos need beyond the snapshot: what a pre-flight checks, live resources, and the state of runs."""
 
+import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -10,6 +12,7 @@ from express_path.adapters.aws import Aws, Expecting, OptionalReads, calling, fi
 from express_path.adapters.policies import endpoint_policies, resource_policies
 from express_path.adapters.records import entry_blocks, route_table, vpc_endpoint
 from express_path.adapters.step_failures import failure_of
+from express_path.domain.heal.approvals import ApprovalRun
 from express_path.domain.heal.endpoints import counts_against_quota, express_endpoints, needs_more_routes_than_default
 from express_path.domain.heal.failures import Failure
 from express_path.domain.heal.ledger import RunRecord
@@ -247,6 +250,53 @@ def _execution(ssm: "SSMClient", run_id: str) -> "AutomationExecutionTypeDef | N
     with Expecting("AutomationExecutionNotFoundException"), calling("ssm:GetAutomationExecution"):
         return ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
     return None
+
+
+_RUN_ID = re.compile("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_APPROVE = ("approve", "aws:approve")
+"""The name and the action of the step that asks, in runbooks/AddS3ExpressGatewayEndpointWithApproval.yaml."""
+
+
+def approval_run(ssm: "SSMClient", run_id: str, document: str) -> ApprovalRun | None:
+    """Read what a run showed to approvers and what they answered; None if Systems Manager lists no such run.
+
+    document is the runbook that asks; its default version is read, too. Raise ApiError.
+    https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_StepExecution.html
+    """
+    found = _execution(ssm, run_id) if _RUN_ID.fullmatch(run_id) else None
+    if found is None:
+        return None
+    with calling("ssm:DescribeDocument"):
+        default_version = ssm.describe_document(Name=document)["Document"].get("DefaultVersion", "")
+    function = "".join(found.get("Parameters", {}).get("PlanFunctionName", []))
+    run = ApprovalRun(
+        found.get("DocumentName", ""), found.get("DocumentVersion", ""), default_version, _function_name(function)
+    )
+    for step in found.get("StepExecutions", []):
+        if (step.get("StepName"), step.get("Action")) == _APPROVE:
+            inputs = step.get("Inputs", {})
+            run = replace(
+                run,
+                status="".join(step.get("Outputs", {}).get("ApprovalStatus", [])),
+                message=inputs.get("Message", ""),
+                approvers=_approvers(inputs.get("Approvers", "")),
+                decided_at=step.get("ExecutionEndTime"),
+            )
+    return run
+
+
+def _function_name(function: str) -> str:
+    """Return the name of a Lambda function that is given by its name or its ARN."""
+    return function.split(":")[6] if function.startswith("arn:") else function.partition(":")[0]
+
+
+def _approvers(text: str) -> frozenset[str]:
+    """Return the approvers in the input of a step, which is JSON; none if it has another form."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        return frozenset()
+    return frozenset(map(str, found)) if isinstance(found, list) else frozenset()
 
 
 def failed_steps(ssm: "SSMClient", run_id: str) -> list[Failure]:

@@ -2,22 +2,24 @@
 
 import json
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from express_path.domain.heal.approvals import (
     LISTED_SUBNETS,
     MAX_MESSAGE_LENGTH,
+    ApprovalRun,
     ApprovalStep,
     approval_message,
     denial,
     next_step,
     open_request,
+    why_not_confirmed,
 )
 from express_path.domain.heal.ledger import Approval, ApprovalState, StartedBy, TableRecord
-from express_path.domain.heal.records import Action, Blocker, Concern, Plan
-from tests.support.heal_situation import network, planned
+from express_path.domain.heal.records import Action, Blocker, Concern, HealSettings, Plan
+from tests.support.heal_situation import NOW, network, planned
 from tests.support.make import endpoint
 
 SUBNETS = ["subnet-1", "subnet-2"]
@@ -123,3 +125,43 @@ def test_message_is_never_longer_than_aws_sends(number: int) -> None:
         assert f"Warnings ({number})" in message
         left_out = number - message.count("\n- POLICY_WOULD_DENY: ")
         assert (f"\n- {left_out} more: run the heal with DryRun=true" in message) is (left_out > 0)
+
+
+# --- what Systems Manager confirms -----------------------------------------------------------------------------------
+
+SETTINGS = HealSettings(approvers=("ann", "bob"), approval_document="Ask", plan_function="plan")
+RUN = ApprovalRun(
+    "Ask", "3", "3", "plan", "Approved", f"Approve?\nPlan: {'f' * 64}", frozenset({"bob", "ann"}), decided_at=NOW
+)
+
+
+def test_run_that_asked_about_this_plan_confirms_the_approval() -> None:
+    """It is a run of the stack's document, version, and function, and an approver approved within the last hour."""
+    assert why_not_confirmed(RUN, "f" * 64, NOW + timedelta(seconds=3599), SETTINGS) == ""
+
+
+@pytest.mark.parametrize(
+    ("run", "expected"),
+    [
+        (None, "lists no run"),
+        (replace(RUN, document="Mine"), "is from a run of Mine, version 3, with plan, and must be from Ask"),
+        (replace(RUN, version="4"), "version 4"),
+        (replace(RUN, plan_function="mine"), "with mine, and must be"),
+        (replace(RUN, status="Rejected"), "status: Rejected"),
+        (replace(RUN, status=""), "status: none"),
+        (replace(RUN, approvers=frozenset({"mallory"})), "no approver of the stack approved"),
+        (replace(RUN, message=f"Plan: {'e' * 64}"), "about another plan"),
+        (replace(RUN, decided_at=NOW - timedelta(hours=1)), "has expired"),
+        (replace(RUN, decided_at=NOW + timedelta(minutes=1)), "has expired"),
+        (replace(RUN, decided_at=None), "has expired"),
+    ],
+)
+def test_approval_that_only_the_ledger_has_does_not_count(run: ApprovalRun | None, expected: str) -> None:
+    """Somebody who makes the ledger again can name an invented run, or another real one."""
+    assert expected in why_not_confirmed(run, "f" * 64, NOW, SETTINGS)
+
+
+def test_message_shows_the_fingerprint_that_is_confirmed() -> None:
+    """The message of the approval step identifies the plan."""
+    plan = planned(network())
+    assert f"\nPlan: {plan.fingerprint}" in approval_message(plan, SUBNETS)

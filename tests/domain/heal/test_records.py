@@ -70,6 +70,8 @@ def test_every_setting_is_read() -> None:
         "APPROVERS": "jane, john",
         "APPROVAL_TOPIC_ARN": "arn:aws:sns:us-east-1:123456789012:AutomationApprovals",
         "HEAL_DOCUMENT_NAME": "Heal",
+        "APPROVAL_DOCUMENT_NAME": "Ask",
+        "AWS_LAMBDA_FUNCTION_NAME": "plan",
     }
     assert parse_settings(values, ACCOUNT_ID) == HealSettings(
         owner_tags=("terraform", "managed-by=pulumi"),
@@ -83,6 +85,8 @@ def test_every_setting_is_read() -> None:
         approvers=("jane", "john"),
         approval_topic_arn="arn:aws:sns:us-east-1:123456789012:AutomationApprovals",
         heal_document="Heal",
+        approval_document="Ask",
+        plan_function="plan",
     )
 
 

@@ -4,11 +4,12 @@ import hashlib
 import json
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 from express_path.domain.heal.ledger import Approval, ApprovalState, StartedBy, TableRecord, policy_hash
-from express_path.domain.heal.records import FULL_ACCESS, Action, Blocker, Concern, Plan
+from express_path.domain.heal.records import FULL_ACCESS, Action, Blocker, Concern, HealSettings, Plan
 
 ANSWER_SECONDS = 86_400
 """How long the approvers have to answer, in seconds: the timeout of the runbook's approval step."""
@@ -44,6 +45,46 @@ def why_not_approved(record: TableRecord, fingerprint: str, now: datetime) -> st
             f"the plan has changed since the approval of run {approval.run_id}: another endpoint, another policy, or other "
             f"subnets in {record.route_table_id}"
         )
+    return ""
+
+
+@dataclass(frozen=True, slots=True)
+class ApprovalRun:
+    """What Systems Manager shows of the run that, as the ledger says, asked for an approval.
+
+    document and version are what it ran, default_version is the document's version that starts now, and plan_function is the
+    function that made its plan. status, message, and approvers are those of its approval step, which ended at decided_at.
+    """
+
+    document: str
+    version: str
+    default_version: str
+    plan_function: str
+    status: str = ""
+    message: str = ""
+    approvers: frozenset[str] = frozenset()
+    decided_at: datetime | None = None
+
+
+def why_not_confirmed(run: ApprovalRun | None, fingerprint: str, now: datetime, settings: HealSettings) -> str:
+    """Return why Systems Manager does not confirm that this plan was approved; empty if it does.
+
+    What the ledger says is not enough: it may have been made again, with an approval that nobody gave.
+    """
+    if run is None:
+        return "Systems Manager lists no run that asked for the approval in the ledger"
+    expected = (settings.approval_document, run.default_version, settings.plan_function)
+    if (run.document, run.version, run.plan_function) != expected:
+        return (
+            f"the approval in the ledger is from a run of {run.document}, version {run.version}, with {run.plan_function}, "
+            f"and must be from {settings.approval_document}, version {run.default_version}, with {settings.plan_function}"
+        )
+    if run.status != "Approved" or run.approvers != frozenset(settings.approvers):
+        return f"no approver of the stack approved in the run that the ledger names (status: {run.status or 'none'})"
+    if fingerprint not in run.message:
+        return "the run that the ledger names asked the approvers about another plan"
+    if run.decided_at is None or not 0 <= (now - run.decided_at).total_seconds() < APPROVED_SECONDS:
+        return "the approval of the run that the ledger names has expired"
     return ""
 
 
@@ -119,6 +160,7 @@ def approval_message(plan: Plan, moved: Sequence[str]) -> str:
         "- You can undo the heal: express-path heals shows the command.",
         "",
         f"Reason: {_quoted(verdict.annotation)} ({verdict.subnet_id})",
+        f"Plan: {plan.fingerprint}",
     ]
     return _with_concerns("\n".join(lines), plan.warnings)
 

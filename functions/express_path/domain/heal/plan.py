@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from express_path.domain.heal.approvals import plan_fingerprint, why_not_approved
+from express_path.domain.heal.approvals import ApprovalRun, plan_fingerprint, why_not_approved, why_not_confirmed
 from express_path.domain.heal.claims import may_be_token_of
 from express_path.domain.heal.endpoints import (
     NEW_ENDPOINT,
@@ -40,22 +40,42 @@ LOOP_BREAKER = timedelta(hours=24)
 """For this long after a heal, an association that somebody removed is not made again."""
 
 
-def ledger_concerns(
-    table: RouteTable, record: TableRecord, now: datetime, started_by: StartedBy, approval_of: str
-) -> Iterator[Concern]:
+@dataclass(frozen=True, slots=True)
+class PlanContext:
+    """What a plan is made from, in addition to the snapshot.
+
+    ledger has the records of the subnet's route table and VPC. needs_approval is true if the heal needs an approval that
+    has not been used; approval_run is what Systems Manager shows of the run that asked for it, None if it lists none.
+    """
+
+    evidence: Evidence
+    settings: HealSettings
+    now: datetime
+    ledger: LedgerView = NO_RECORDS
+    started_by: StartedBy = StartedBy.PERSON
+    needs_approval: bool = False
+    approval_run: ApprovalRun | None = None
+
+
+def ledger_concerns(table: RouteTable, context: PlanContext, approval_of: str) -> Iterator[Concern]:
     """Yield what the record of a route table blocks now.
 
     approval_of is the fingerprint of the plan if the heal needs an approval, else empty.
     """
+    record, now = context.ledger.table, context.now
     yield from _reverted(table, record, now)
-    if started_by is StartedBy.CONFIG and record.is_undone:
+    if context.started_by is StartedBy.CONFIG and record.is_undone:
         yield Concern(
             Blocker.UNDONE,
             table.id,
             f"the last heal of {table.id} was undone",
             "start the heal yourself (StartedBy=PERSON); after that, AWS Config heals the table again",
         )
-    missing = why_not_approved(record, approval_of, now) if approval_of else ""
+    missing = ""
+    if approval_of:
+        missing = why_not_approved(record, approval_of, now)
+    if approval_of and not missing:
+        missing = why_not_confirmed(context.approval_run, approval_of, now, context.settings)
     if missing:
         yield Concern(
             Blocker.APPROVAL_REQUIRED,
@@ -106,22 +126,6 @@ LONGEST_TEXT = 1_500
 
 WITH_PATCH = {Blocker.OWNED_BY_IAC, Blocker.APPROVAL_REQUIRED, Blocker.CHANGE_CALENDAR_CLOSED}
 """The blockers of plans that have patches: other people may make these changes, or later. What else blocks a heal, blocks them."""
-
-
-@dataclass(frozen=True, slots=True)
-class PlanContext:
-    """What a plan is made from, in addition to the snapshot.
-
-    ledger has the records of the subnet's route table and VPC. needs_approval is true if the heal needs an approval that
-    has not been used.
-    """
-
-    evidence: Evidence
-    settings: HealSettings
-    now: datetime
-    ledger: LedgerView = NO_RECORDS
-    started_by: StartedBy = StartedBy.PERSON
-    needs_approval: bool = False
 
 
 def make_plan(evaluator: Evaluator, subnet_id: str, context: PlanContext) -> Plan:
@@ -240,7 +244,7 @@ def _concerns(
     table = snapshot.route_tables[str(verdict.route_table_id)]
     yield from network_concerns(evaluator, verdict, endpoint, settings)
     yield from quota_concerns(snapshot, table, endpoint, evidence)
-    yield from ledger_concerns(table, context.ledger.table, context.now, context.started_by, approval_of)
+    yield from ledger_concerns(table, context, approval_of)
     readable = [prefix_list for prefix_list in prefix_lists_of(snapshot, endpoint) if prefix_list.cidrs]
     yield from policy_concerns(evidence.policies, endpoint, settings)
     yield from preflight(evidence, readable, verdict.vpc_id)

@@ -105,7 +105,8 @@ class HealSettings:
     are the buckets and access points for whose policies POLICY_WOULD_DENY is only a warning. calendar is
     the name or ARN of the change calendar that must be open, and policy_parameter the SSM parameter with the policy of
     endpoints that heals create; each is empty if there is none. policy is the text of that parameter. In mode APPROVAL,
-    the approvers get a request through the SNS topic before heal_document starts.
+    the approvers get a request through the SNS topic from a run of approval_document, whose plan is that of plan_function,
+    before heal_document starts.
     """
 
     owner_tags: tuple[str, ...] = ()
@@ -121,6 +122,8 @@ class HealSettings:
     approvers: tuple[str, ...] = ()
     approval_topic_arn: str = ""
     heal_document: str = ""
+    approval_document: str = ""
+    plan_function: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,6 +187,8 @@ def parse_settings(values: Mapping[str, str], account_id: str) -> HealSettings:
         approvers=tuple(_words(values.get("APPROVERS", "").replace(ACCOUNT, account_id))),
         approval_topic_arn=values.get("APPROVAL_TOPIC_ARN", ""),
         heal_document=values.get("HEAL_DOCUMENT_NAME", ""),
+        approval_document=values.get("APPROVAL_DOCUMENT_NAME", ""),
+        plan_function=values.get("AWS_LAMBDA_FUNCTION_NAME", ""),
     )
 
 
