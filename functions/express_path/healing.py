@@ -59,7 +59,7 @@ from express_path.domain.heal.claims import (
     next_change,
     why_not_healed,
 )
-from express_path.domain.heal.ledger import NO_RECORDS, Marks, RunKind, RunRecord, TableRecord, marks_of
+from express_path.domain.heal.ledger import NO_RECORDS, Marks, RunKind, RunRecord, TableRecord, VpcRecord, marks_of
 from express_path.domain.heal.plan import BLOCKER_BY_REASON, PlanContext, is_healable, make_plan
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import NONE, Action, HealSettings, RemediationMode, parse_endpoint_policy
@@ -222,7 +222,8 @@ class Planner:
         run = (
             approval_run(self._services.aws.ssm, approval.run_id, self.settings.approval_document) if approval else None
         )
-        context = PlanContext(evidence, self.settings, now, view, request.started_by, needs_approval, run)
+        creators = creators_of(self._services.ledger, view.vpc)
+        context = PlanContext(evidence, self.settings, now, view, request.started_by, needs_approval, run, creators)
         return Observation(evaluator, make_plan(evaluator, request.subnet_id, context), view, now)
 
     def _evidence(self, evaluator: Evaluator, verdict: Verdict, *, has_preflight: bool) -> Evidence:
@@ -255,6 +256,12 @@ def with_endpoint_policy(aws: Aws, settings: HealSettings) -> HealSettings:
     with calling("ssm:GetParameter"):
         found = aws.ssm.get_parameter(Name=settings.policy_parameter, WithDecryption=True)
     return replace(settings, policy=parse_endpoint_policy(found["Parameter"]["Value"]))
+
+
+def creators_of(ledger: Ledger, vpc: VpcRecord) -> tuple[RunRecord, ...]:
+    """Return the heals that created the endpoints of a VPC with the current client token. Raise ApiError, RecordError."""
+    runs = map(ledger.run, sorted(vpc.token_runs))
+    return tuple(run for run in runs if run and run.endpoint_id in vpc.token_ids)
 
 
 BEFORE_CHANGES = frozenset(
@@ -662,8 +669,8 @@ class UndoSteps:
     def _records(self, request: UndoRequest) -> Records:
         heal = check_heal(request.heal_run_id, self._ledger.run(request.heal_run_id), self._services.account_id)
         view = self._ledger.view(heal.route_table_id, heal.vpc_id)
-        runs = map(self._ledger.run, sorted(view.vpc.token_runs) if heal.endpoint_id in view.vpc.token_ids else ())
-        creators = tuple(run for run in runs if run and run.endpoint_id == heal.endpoint_id)
+        created = creators_of(self._ledger, view.vpc)
+        creators = tuple(run for run in created if run.endpoint_id == heal.endpoint_id)
         last, since = self._ledger.run(view.table.heal_run_id), self._ledger.created_at()
         return Records(heal, view.table, view.vpc, last, creators, since, is_in_history(self._aws.ssm, heal, since))
 

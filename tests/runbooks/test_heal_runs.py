@@ -94,6 +94,18 @@ def test_blocked_heal_changes_nothing(deployment: Deployment, builder: Builder, 
 # --- what somebody else does meanwhile -------------------------------------------------------------------------------
 
 
+def test_endpoint_that_a_tool_took_over_is_not_used_by_the_next_heal(deployment: Deployment, builder: Builder) -> None:
+    """The undo of that heal would be blocked at once, so the heal is, and prints the patch for the tool."""
+    vpc = Vpc(builder, tables=2)
+    assert status(deployment.heal(vpc.subnets[0])) == "Success"
+    [endpoint] = deployment.associations(vpc.id)
+    builder.tag(endpoint, "managed-by", "terraform")
+    run = deployment.heal(vpc.subnets[1])
+    assert (status(run), "OWNED_BY_IAC" in run["FailureMessage"]) == ("Failed", True)
+    assert "aws_vpc_endpoint_route_table_association" in run["FailureMessage"]
+    assert deployment.associations(vpc.id) == {endpoint: [vpc.tables[0]]}
+
+
 def test_endpoint_that_somebody_creates_after_the_plan_meets_the_pre_flight(
     deployment: Deployment, builder: Builder, vpc: Vpc
 ) -> None:

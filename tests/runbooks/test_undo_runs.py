@@ -213,8 +213,11 @@ def test_endpoint_that_somebody_takes_before_its_deletion_stays(
     assert "deletedIds" not in ledger.item(f"VPC#{vpc.id}")
 
 
-def test_endpoint_whose_policy_changed_between_two_heals_stays(deployment: Deployment, builder: Builder) -> None:
+def test_endpoint_whose_policy_changed_between_two_heals_stays(
+    deployment: Deployment, builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A later heal saw the new policy, so its undo removes its association. The endpoint is no longer the heals' own."""
+    monkeypatch.setenv("ADOPT_IAC_OWNED", "true")
     vpc = Vpc(builder, tables=2)
     assert status(deployment.heal(vpc.subnets[0])) == "Success"
     endpoint = endpoint_of(deployment, vpc)

@@ -5,7 +5,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from express_path.domain.heal.approvals import ApprovalRun
-from express_path.domain.heal.ledger import NO_RECORDS, LedgerView, StartedBy, TableRecord, TableState, VpcRecord
+from express_path.domain.heal.ledger import (
+    NO_RECORDS,
+    LedgerView,
+    RunRecord,
+    StartedBy,
+    TableRecord,
+    TableState,
+    VpcRecord,
+)
 from express_path.domain.heal.plan import PlanContext, make_plan
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import Blocker, HealSettings, Plan
@@ -31,7 +39,7 @@ CONFIRMED = ApprovalRun("", "1", "1", "", status="Approved", decided_at=NOW)
 """A run of the approval runbook of a stack without settings, which an approver approved."""
 AWKWARD = """{
   "Version": "2012-10-17",
-\t"Statement": [{"Sid": "It's", "Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*: # x",
+\t"Statement": [{"Sid": "It's", "Effect": "Allow", "Principal": "*", "Action": "*", "Resource": ["*", "*: # x"],
     "Condition": {"StringEquals": {"aws:PrincipalTag/team": "${aws:ResourceTag/team}", "k": "%{if} \\u0007 \\"q\\""}}}]
 }"""
 """A policy that is hard to quote: for a shell, for YAML, and for Terraform."""
@@ -66,6 +74,7 @@ def planned(  # as much as a plan depends on
     ledger: LedgerView = NO_RECORDS,
     started_by: StartedBy = StartedBy.PERSON,
     needs_approval: bool = False,
+    creators: tuple[RunRecord, ...] = (),
     **settings: Any,
 ) -> Plan:
     """Return the plan for subnet-1. All findings block unless the settings differ; without evidence, nothing blocks.
@@ -77,7 +86,7 @@ def planned(  # as much as a plan depends on
     given = ledger.table.approval
     run = given and replace(CONFIRMED, message=f"Plan: {given.fingerprint}", decided_at=now)
     context = PlanContext(
-        evidence or Evidence(), HealSettings(**settings), now, ledger, started_by, needs_approval, run
+        evidence or Evidence(), HealSettings(**settings), now, ledger, started_by, needs_approval, run, creators
     )
     return make_plan(evaluator, "subnet-1", context)
 

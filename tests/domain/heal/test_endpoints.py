@@ -10,8 +10,9 @@ from express_path.domain.heal.endpoints import (
     needs_more_routes_than_default,
     with_association,
 )
-from express_path.domain.heal.preflight import ENDPOINT_QUOTA, ROUTE_QUOTA, Evidence, Quota
-from express_path.domain.heal.records import MANAGED_TAG, Action, Blocker
+from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, StartedBy, policy_hash
+from express_path.domain.heal.preflight import ENDPOINT_QUOTA, ROUTE_QUOTA, Evidence, Policy, Quota
+from express_path.domain.heal.records import FULL_ACCESS, MANAGED_TAG, Action, Blocker
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import (
     BlockMode,
@@ -36,7 +37,7 @@ from tests.support.heal_situation import (
     network,
     planned,
 )
-from tests.support.make import EXPRESS, EXPRESS_LIST, REGION, by_id, endpoint, route, subnet, table
+from tests.support.make import ACCOUNT, EXPRESS, EXPRESS_LIST, REGION, by_id, endpoint, route, subnet, table
 
 MANAGED = {MANAGED_TAG: "true"}
 STACK = {"aws:cloudformation:stack-name": "network", "aws:cloudformation:logical-id": "Express"}
@@ -145,6 +146,49 @@ def test_endpoint_of_a_tool_is_left_to_it(tags: dict[str, str], owner_tags: tupl
     assert plan.blockers[0].evidence == f"vpce-express has the tag {shown}, so a tool owns it"
     adopted = planned(found, owner_tags=owner_tags, adopt_iac_owned=True)
     assert (adopted.action, adopted.blockers) == (Action.ASSOCIATE, ())
+
+
+MANAGED = {MANAGED_TAG: "true"}
+OTHER_POLICY = '{"Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3express:*", "Resource": "*"}]}'
+CREATOR = RunRecord(
+    *("run-1", RunKind.HEAL, StartedBy.PERSON, ACCOUNT, "subnet-2", "vpc-1", "rtb-2", "vpce-express"),
+    created_endpoint=True,
+    associated_at="2026-11-20T12:00:00+00:00",
+    marks=Marks(policy=policy_hash(FULL_ACCESS), tag_keys=frozenset({"express-path:managed", "cost"})),
+)
+
+
+@pytest.mark.parametrize(
+    ("tags", "policy", "tools"),
+    [
+        ({**MANAGED, "Project": "data"}, FULL_ACCESS, ["cloudFormation", "terraform"]),
+        ({**MANAGED, "managed-by": "terraform"}, FULL_ACCESS, ["terraform"]),
+        ({"cost": "1"}, FULL_ACCESS, ["cloudFormation", "terraform"]),
+        (MANAGED, OTHER_POLICY, ["cloudFormation", "terraform"]),
+    ],
+    ids=["a key was added", "a tool's key was added", "the managed tag is gone", "another policy"],
+)
+def test_endpoint_of_heals_that_a_tool_took_over_is_left_to_it(
+    tags: dict[str, str], policy: str, tools: list[str]
+) -> None:
+    """OWNED_BY_IAC, with that tool's patch, by undo's test: what changed since the heal that created it read it back."""
+    found = network(endpoints=(endpoint(tags=tags),))
+    evidence = Evidence(policies=(Policy("vpce-express", policy, endpoint_id="vpce-express"),))
+    plan = planned(found, evidence, creators=(CREATOR,))
+    assert (plan.action, blockers(plan), sorted(plan.patches)) == (Action.BLOCKED, [Blocker.OWNED_BY_IAC], tools)
+    assert "so a tool owns it now" in plan.blockers[0].evidence
+    assert planned(found, evidence, creators=(CREATOR,), adopt_iac_owned=True).blockers == ()
+
+
+def test_endpoint_as_a_heal_left_it_is_used_again() -> None:
+    """Keys that were there then, and those that an organization adds to everything, show no tool."""
+    found = network(endpoints=(endpoint(tags={**MANAGED, "cost": "1", "map-migrated": "x"}),))
+    evidence = Evidence(policies=(Policy("vpce-express", FULL_ACCESS, endpoint_id="vpce-express"),))
+    settings = {"automatic_tag_keys": frozenset({"map-migrated"})}
+    assert planned(found, evidence, creators=(CREATOR,), **settings).action is Action.ASSOCIATE
+    unread = replace(CREATOR, associated_at="")
+    elsewhere = replace(CREATOR, endpoint_id="vpce-other")
+    assert planned(found, evidence, creators=(unread, elsewhere)).action is Action.ASSOCIATE
 
 
 @pytest.mark.parametrize(

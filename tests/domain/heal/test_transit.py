@@ -217,7 +217,10 @@ def unread(**more: Any) -> Snapshot:
     return vpc(subnets=(subnet("subnet-other"), *more.pop("subnets", ())), tables=other, nat_routes=(), **more)
 
 
-INTERFACES = by_id(NetworkInterface("eni-1", "subnet-nat", source_dest_check=False, instance_id="i-1"))
+INTERFACES = by_id(
+    NetworkInterface("eni-1", "subnet-nat", source_dest_check=False, instance_id="i-1"),
+    NetworkInterface("eni-9", "subnet-other", source_dest_check=False, instance_id="i-9"),
+)
 SECOND = NetworkInterface("eni-2", "subnet-other", source_dest_check=False, instance_id="i-1")
 TO_INSTANCE = route("0.0.0.0/0", "eni-1")
 NOTHING_LEADS_BACK = {

@@ -137,7 +137,7 @@ def test_other_endpoints_stay(undo: Undo, why: str) -> None:
     [
         ((), ""),
         ((TEAMED,), ""),
-        ((TEAMED, LIMITED), "somebody replaced its policy"),
+        ((TEAMED, LIMITED), "somebody replaced the policy of"),
         ((TEAMED, FULL), 'with the keys "Team"'),
     ],
     ids=["unknown", "the same", "another policy", "another tag"],

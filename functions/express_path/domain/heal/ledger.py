@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -287,3 +288,16 @@ def adopted(heal: RunRecord, endpoint: VpcEndpoint, settings: HealSettings) -> s
         keys = ", ".join(json.dumps(key) for key in added[:MAX_NAMED_KEYS])
         return f"{endpoint.id} has tags that it did not have when the heal read it back, with the keys {keys}"
     return "" if endpoint.tags.get(MANAGED_TAG) == "true" else f"{endpoint.id} no longer has the tag {MANAGED_TAG}=true"
+
+
+def changed_since(heals: Iterable[RunRecord], endpoint: VpcEndpoint, policy: str, settings: HealSettings) -> str:
+    """Return what somebody changed on an endpoint of heals since one of these heals read it back; empty if nothing.
+
+    policy is the endpoint's policy now, empty if it was not read.
+    """
+    for heal in heals:
+        if policy and has_other_policy(heal, policy):
+            return f"somebody replaced the policy of {endpoint.id} since a heal created it"
+        if found := adopted(heal, endpoint, settings):
+            return found
+    return ""

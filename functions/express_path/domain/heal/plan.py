@@ -22,9 +22,11 @@ from express_path.domain.heal.endpoints import (
 from express_path.domain.heal.ledger import (
     NO_RECORDS,
     LedgerView,
+    RunRecord,
     StartedBy,
     TableRecord,
     TableState,
+    changed_since,
     owner_tag,
 )
 from express_path.domain.heal.patches import associate_patches, create_patches, fitting
@@ -45,7 +47,8 @@ class PlanContext:
     """What a plan is made from, in addition to the snapshot.
 
     ledger has the records of the subnet's route table and VPC. needs_approval is true if the heal needs an approval that
-    has not been used; approval_run is what Systems Manager shows of the run that asked for it, None if it lists none.
+    has not been used; approval_run is what Systems Manager shows of the run that asked for it, None if it lists none. creators are the heals that created the endpoint of the VPC
+    and read it back.
     """
 
     evidence: Evidence
@@ -55,6 +58,7 @@ class PlanContext:
     started_by: StartedBy = StartedBy.PERSON
     needs_approval: bool = False
     approval_run: ApprovalRun | None = None
+    creators: tuple[RunRecord, ...] = ()
 
 
 def ledger_concerns(table: RouteTable, context: PlanContext, approval_of: str) -> Iterator[Concern]:
@@ -185,7 +189,7 @@ def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:
         action, patches = Action.CREATE_AND_ASSOCIATE, create_patches(endpoint, [table.id], settings.policy)
     else:
         action, patches = Action.ASSOCIATE, associate_patches(endpoint, [table.id], evidence.policies)
-    owner = owner_tag(endpoint, settings) or owner_tag(table, settings)
+    owner = owner_tag(endpoint, settings) or _adopter(endpoint, context) or owner_tag(table, settings)
     return Plan(
         Action.BLOCKED if blockers else action,
         verdict,
@@ -243,11 +247,39 @@ def _concerns(
     snapshot, settings, evidence = evaluator.snapshot, context.settings, context.evidence
     table = snapshot.route_tables[str(verdict.route_table_id)]
     yield from network_concerns(evaluator, verdict, endpoint, settings)
+    if not owner_tag(endpoint, settings) and not is_associated(snapshot, table, endpoint):
+        yield from _adoption_concerns(endpoint, context)
     yield from quota_concerns(snapshot, table, endpoint, evidence)
     yield from ledger_concerns(table, context, approval_of)
     readable = [prefix_list for prefix_list in prefix_lists_of(snapshot, endpoint) if prefix_list.cidrs]
     yield from policy_concerns(evidence.policies, endpoint, settings)
     yield from preflight(evidence, readable, verdict.vpc_id)
+
+
+def _adoption_concerns(endpoint: VpcEndpoint, context: PlanContext) -> Iterator[Concern]:
+    """Yield a concern if a tool has taken over an endpoint of heals; an undo of this heal would be blocked."""
+    found = _adopted(endpoint, context)
+    if found and not context.settings.adopt_iac_owned:
+        yield Concern(
+            Blocker.OWNED_BY_IAC,
+            endpoint.id,
+            f"{found}, so a tool owns it now",
+            "apply the patch with that tool, or allow heals to change it (stack parameter AdoptIacOwned); if your organization "
+            "adds these tags to everything, name their keys in the stack parameter AutomaticTagKeys",
+        )
+
+
+def _adopted(endpoint: VpcEndpoint, context: PlanContext) -> str:
+    """Return what shows that somebody took over an endpoint since the heal that created it read it back; else empty."""
+    policies = [policy.document for policy in context.evidence.policies if policy.endpoint_id == endpoint.id]
+    creators = [heal for heal in context.creators if heal.endpoint_id == endpoint.id and heal.is_associated]
+    return changed_since(creators, endpoint, "".join(policies), context.settings)
+
+
+def _adopter(endpoint: VpcEndpoint, context: PlanContext) -> str:
+    """Return the tags of an endpoint that a tool has taken over, one of which may name the tool; empty if none has."""
+    found = _adopted(endpoint, context)
+    return found and " ".join([found, *(f"{key}={value}" for key, value in sorted(endpoint.tags.items()))])
 
 
 def shortened(concerns: tuple[Concern, ...]) -> tuple[Concern, ...]:

@@ -13,6 +13,7 @@ from express_path.domain.heal.ledger import (
     TableRecord,
     VpcRecord,
     adopted,
+    changed_since,
     has_other_policy,
     owner_tag,
     taken_over,
@@ -212,7 +213,8 @@ def make_undo(records: Records, live: LiveResources, region: str, settings: Heal
     if associated and taken:
         raise taken
     others = users - {heal.route_table_id} if associated else users
-    owner = taken.found if taken else owner_tag(endpoint, settings) or _changed(records, endpoint, live, settings)
+    owner = taken.found if taken else owner_tag(endpoint, settings)
+    owner = owner or changed_since((heal, *records.creators), endpoint, live.policy, settings)
     return Undo(heal, associated, is_live=True, kept=_kept(records, endpoint, others, owner))
 
 
@@ -232,16 +234,6 @@ def _check_age(records: Records, live: LiveResources) -> None:
         "find out who made the ledger again (CloudTrail events DeleteTable, CreateTable, and RestoreTableToPointInTime); "
         "if the heal did make the change, undo it yourself",
     )
-
-
-def _changed(records: Records, endpoint: VpcEndpoint, live: LiveResources, settings: HealSettings) -> str:
-    """Return what somebody changed on an endpoint of heals since one of them read it back, although a later one saw it."""
-    for heal in (records.heal, *records.creators):
-        if has_other_policy(heal, live.policy):
-            return "somebody replaced its policy since a heal created it"
-        if found := adopted(heal, endpoint, settings):
-            return found
-    return ""
 
 
 def _check_records(records: Records) -> None:
