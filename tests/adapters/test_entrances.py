@@ -1,0 +1,133 @@
+"""Reading where traffic of other VPCs enters a VPC: what is listed in which account, and what is denied."""
+
+from dataclasses import replace
+
+import pytest
+from botocore.stub import Stubber
+
+from config_rule_sandbox.networks.account import Account
+from config_rule_sandbox.networks.central_egress import Hub
+from config_rule_sandbox.server import Sandbox
+from express_path.adapters.aws import Aws
+from express_path.adapters.entrances import core_network_attachment, with_entrances
+from express_path.adapters.network_reader import SnapshotReader
+from express_path.domain.heal.transit import entrances, transit_concerns
+from express_path.domain.network.addresses import parse_cidr
+from express_path.domain.network.resources import Route, RouteTable, TargetKind
+from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.tracing import Tracer
+from express_path.domain.verdict.parameters import RuleParameters
+from express_path.errors import ApiError, RecordError
+from tests.support.network import Builder, Private
+
+pytestmark = pytest.mark.slow
+
+ACCOUNT, NETWORK_ACCOUNT = "123456789012", "210987654321"
+ROLE = f"arn:aws:iam::{NETWORK_ACCOUNT}:role/network-reader"
+CORE = "arn:aws:networkmanager::123456789012:core-network/core-network-1"
+
+
+def read(aws: Aws, vpc_id: str | None, role_arn: str = "") -> Snapshot:
+    """Read a VPC, or the Region, as a heal or a scan does."""
+    reader = SnapshotReader(aws)
+    snapshot = reader.read(ACCOUNT, vpc_id, RuleParameters(network_role_arn=role_arn or None))
+    return with_entrances(aws, reader, snapshot, vpc_id, role_arn)
+
+
+def codes(snapshot: Snapshot, table_id: str) -> list[str]:
+    """Return what blocks the heal of a route table."""
+    return [found.code for found in transit_concerns(Tracer(snapshot), snapshot.route_tables[table_id], "")]
+
+
+def test_hub_and_spoke_of_one_account(aws: Aws, sandbox: Sandbox) -> None:
+    """The owner of the transit gateway sees that the hub's table is used, and that the spoke's is not."""
+    hub = Hub(Account(sandbox))
+    spoke = hub.join(Account(sandbox))
+    for snapshot in (read(aws, hub.vpc), read(aws, spoke.vpc), read(aws, None)):
+        assert snapshot.transit_gateway_of_table == dict.fromkeys((hub.spokes_table, hub.own_table), hub.gateway)
+    assert codes(read(aws, hub.vpc), hub.egress_table) == ["TRANSIT_TRAFFIC"]
+    assert codes(read(aws, hub.vpc), hub.public_table) == []
+    assert codes(read(aws, spoke.vpc), spoke.table) == []
+
+
+def test_hub_of_another_account_is_read_with_the_network_role(aws: Aws, sandbox: Sandbox) -> None:
+    """Without the role, the tables of a transit gateway that another account owns are unknown."""
+    owner = Account(sandbox, NETWORK_ACCOUNT)
+    hub, account = Hub(owner), Account(sandbox)
+    hub.share(account)
+    spoke = hub.join(account)
+    assert read(aws, spoke.vpc).transit_gateway_of_table is None
+    with_role = read(aws, spoke.vpc, ROLE)
+    assert set(with_role.transit_gateway_of_table or ()) == {hub.spokes_table, hub.own_table}
+    assert set(with_role.transit_gateway_route_tables or ()) == {hub.spokes_table, hub.own_table}
+    assert codes(with_role, spoke.table) == []
+
+
+def test_nothing_is_read_without_a_route_to_a_gateway(aws: Aws, sandbox: Sandbox, builder: Builder) -> None:
+    """Most VPCs need no further call."""
+    vpc = Private(builder)
+    snapshot = SnapshotReader(aws).read(ACCOUNT, vpc.vpc, RuleParameters())
+    sandbox.calls.clear()
+    assert with_entrances(aws, SnapshotReader(aws), snapshot, vpc.vpc, "") is snapshot
+    assert len(sandbox.calls) == 0
+
+
+def test_denied_list_makes_the_tables_unknown_and_a_failed_one_is_raised(aws: Aws, sandbox: Sandbox) -> None:
+    """Losing sight never looks like certainty."""
+    hub = Hub(Account(sandbox))
+    sandbox.faults.deny("ec2", "DescribeTransitGatewayRouteTables")
+    snapshot = read(aws, hub.vpc)
+    assert (snapshot.transit_gateway_of_table, "ec2:DescribeTransitGatewayRouteTables" in snapshot.denied) == (
+        None,
+        True,
+    )
+    sandbox.faults.clear()
+    sandbox.faults.fail("ec2", "DescribeTransitGatewayRouteTables", "ValidationError", 400)
+    with pytest.raises(ApiError, match="ec2:DescribeTransitGatewayRouteTables failed with ValidationError"):
+        read(aws, hub.vpc)
+
+
+OF_VPC = {
+    "AttachmentId": "attachment-1",
+    "CoreNetworkArn": CORE,
+    "State": "AVAILABLE",
+    "ResourceArn": "arn:aws:ec2:us-east-1:123456789012:vpc/vpc-1",
+}
+ANSWER = {"VpcAttachment": {"Attachment": OF_VPC, "SubnetArns": ["arn:aws:ec2:us-east-1:123456789012:subnet/subnet-1"]}}
+
+
+def test_core_networks_attachment_is_read() -> None:
+    """The core network's ARN, which routes name, stands for the gateway. What is cut short is an error."""
+    found = core_network_attachment(ANSWER)
+    assert (found.id, found.transit_gateway_id, found.resource_id) == ("attachment-1", CORE, "vpc-1")
+    assert (found.state, found.subnet_ids) == ("available", ("subnet-1",))
+    with pytest.raises(RecordError, match="CoreNetworkArn"):
+        core_network_attachment({"VpcAttachment": {"Attachment": {"AttachmentId": "attachment-1"}}})
+
+
+def _leading_to_core(table: RouteTable) -> RouteTable:
+    back = Route(parse_cidr("10.0.0.0/8"), CORE, TargetKind.CORE_NETWORK)
+    return replace(table, routes=(*table.routes, back))
+
+
+def test_attachments_of_core_networks_are_read_from_network_manager(aws: Aws, builder: Builder) -> None:
+    """Those of the core networks that a table of the VPC leads to; if that is denied, they are unknown."""
+    vpc = Private(builder)
+    snapshot = SnapshotReader(aws).read(ACCOUNT, vpc.vpc, RuleParameters())
+    tables = dict(snapshot.route_tables)
+    tables[vpc.public] = _leading_to_core(tables[vpc.public])
+    snapshot = replace(snapshot, route_tables=tables)
+    with Stubber(aws.client("networkmanager")) as stubber:
+        wanted = {"CoreNetworkId": "core-network-1", "AttachmentType": "VPC"}
+        of_this = {**OF_VPC, "ResourceArn": f"arn:aws:ec2:us-east-1:{ACCOUNT}:vpc/{vpc.vpc}"}
+        stubber.add_response("list_attachments", {"Attachments": [of_this]}, wanted)
+        attachment = {"Attachment": of_this, "SubnetArns": [f"arn:aws:ec2:us-east-1:{ACCOUNT}:subnet/{vpc.subnet}"]}
+        stubber.add_response("get_vpc_attachment", {"VpcAttachment": attachment}, {"AttachmentId": "attachment-1"})
+        found = with_entrances(aws, SnapshotReader(aws), snapshot, None, "")
+        [entrance] = entrances(found, vpc.vpc)
+        assert (entrance.attachment_id, entrance.subnet_ids) == ("attachment-1", (vpc.subnet,))
+        stubber.add_client_error("list_attachments", "AccessDeniedException", http_status_code=403)
+        denied = with_entrances(aws, SnapshotReader(aws), snapshot, None, "")
+    assert denied.core_network_attachments is None
+    assert "networkmanager:ListAttachments" in denied.denied
+    assert [entrance.attachment_id for entrance in entrances(denied, vpc.vpc)] == [""]
