@@ -8,10 +8,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from ipaddress import ip_network
 from typing import Any
 
 import pytest
 
+from config_rule_sandbox.networks.central_egress import EVERY_VPC, Hub, attach
 from config_rule_sandbox.ssm.knobs import Trouble
 from config_rule_sandbox.tracing import traced
 from tests.support.heals import APPROVED, FUNCTION, HEAL, UNDO, Approval, Deployment, Run, Vpc, all_steps, status, steps
@@ -83,7 +85,10 @@ CELLS = list(_cells())
 
 
 class Bench:
-    """A VPC to heal, and foreign resources: in another VPC, and another endpoint and a route table in the same one."""
+    """A VPC to heal, and foreign resources: in another VPC, and another endpoint and a route table in the same one.
+
+    A spoke reaches S3 Express through that route table, so no heal may change it.
+    """
 
     def __init__(self, deployment: Deployment, builder: Builder, patches: pytest.MonkeyPatch) -> None:
         """Make the other VPC."""
@@ -91,12 +96,20 @@ class Bench:
         self.approval: Approval | None = None
         self._other = Vpc(builder).id
         builder.endpoint(self._other, deployment.tables(self._other)[-1]["RouteTableId"])
+        self._hub = Hub(builder)
+        self._hub.join(builder)
+        lists = deployment.ec2.describe_prefix_lists()["PrefixLists"]
+        [express] = [found["Cidrs"] for found in lists if found["PrefixListName"].endswith(".s3express")]
+        self._addresses = ip_network(express[0]).hosts()
         self.renew()
 
     def renew(self) -> None:
         """Make another VPC to heal."""
         self.vpc = Vpc(self.builder, tables=2)
         self.builder.endpoint(self.vpc.id, *self.vpc.tables, service="s3")
+        attachment = attach(self.builder, self._hub.gateway, self.vpc.id, self.vpc.subnets[1])
+        self._hub.lead(f"{next(self._addresses)}/32", attachment)
+        self.builder.route(self.vpc.tables[1], EVERY_VPC, TransitGatewayId=self._hub.gateway)
         self.foreign, self.before = self.described_foreign(), self.described_table()
 
     def described_table(self) -> str:
@@ -179,6 +192,11 @@ class Bench:
         assert status(run) == "Success", run.get("FailureMessage")
         assert (self.is_associated, self.record["state"]) == (True, "HEALED")
         assert self.described_foreign() == self.foreign, "the heal changed something foreign"
+        blocked = self.deployment.heal(self.vpc.subnets[1])
+        assert "TRANSIT_TRAFFIC" in str(blocked.get("FailureMessage")), (
+            "the table of the spokes' traffic was not left alone"
+        )
+        assert self.described_foreign() == self.foreign, "a blocked heal changed something foreign"
         return self.undo(self.record["healRunId"])
 
 
