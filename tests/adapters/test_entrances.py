@@ -9,8 +9,9 @@ from config_rule_sandbox.networks.account import Account
 from config_rule_sandbox.networks.central_egress import Hub
 from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
-from express_path.adapters.entrances import core_network_attachment, with_entrances
+from express_path.adapters.entrances import with_entrances
 from express_path.adapters.network_reader import SnapshotReader
+from express_path.adapters.records import core_network_attachment
 from express_path.domain.heal.transit import entrances, transit_concerns
 from express_path.domain.network.addresses import parse_cidr
 from express_path.domain.network.resources import Route, RouteTable, TargetKind

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from express_path.adapters.entrances import core_network_attachment, transit_gateways_of_tables
 from express_path.adapters.memory import gc_paused
 from express_path.adapters.records import (
     PrefixLists,
     attachments,
+    core_network_attachment,
     entry_blocks,
     firewalls,
     nat_gateway,
@@ -24,6 +24,7 @@ from express_path.adapters.records import (
     shows_express_lists,
     subnet,
     transit_gateway_route_table,
+    transit_gateways_of_tables,
     vpc,
     vpc_endpoint,
 )

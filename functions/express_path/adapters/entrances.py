@@ -6,43 +6,13 @@ from functools import partial
 
 from express_path.adapters.aws import Aws, OptionalReads, calling, pages
 from express_path.adapters.network_reader import SnapshotReader, assuming, read_transit_gateway_routes
-from express_path.adapters.records import transit_gateway_route_table
+from express_path.adapters.records import (
+    core_network_attachment,
+    transit_gateway_route_table,
+    transit_gateways_of_tables,
+)
 from express_path.domain.network.resources import TargetKind, TransitGatewayAttachment, target_ids
 from express_path.domain.network.snapshot import Snapshot
-from express_path.fields import Description, identifier, ids, nested
-
-
-def transit_gateways_of_tables(described: Iterable[Description]) -> dict[str, str]:
-    """Return the transit gateway of each table of DescribeTransitGatewayRouteTables. Raise RecordError."""
-    found = {}
-    for description in described:
-        table_id = identifier(description, "TransitGatewayRouteTableId", "TransitGatewayRouteTables")
-        found[table_id] = identifier(description, "TransitGatewayId", table_id)
-    return found
-
-
-def core_network_attachment(response: Description) -> TransitGatewayAttachment:
-    """Return the record of a response of GetVpcAttachment, with the core network's ARN as the gateway. Raise RecordError.
-
-    https://docs.aws.amazon.com/networkmanager/latest/APIReference/API_GetVpcAttachment.html
-    """
-    of_vpc = nested(response, "VpcAttachment", "GetVpcAttachment")
-    attachment = nested(of_vpc, "Attachment", "GetVpcAttachment")
-    attachment_id = identifier(attachment, "AttachmentId", "GetVpcAttachment")
-    subnet_ids = tuple(_id_in(arn) for arn in ids(of_vpc, "SubnetArns", attachment_id))
-    return TransitGatewayAttachment(
-        id=attachment_id,
-        transit_gateway_id=identifier(attachment, "CoreNetworkArn", attachment_id),
-        resource_type="vpc",
-        resource_id=_id_in(identifier(attachment, "ResourceArn", attachment_id)),
-        state=identifier(attachment, "State", attachment_id).lower(),
-        subnet_ids=subnet_ids or None,
-    )
-
-
-def _id_in(arn: str) -> str:
-    """Return the ID at the end of the ARN of a VPC or a subnet."""
-    return arn.rpartition("/")[2]
 
 
 def with_entrances(aws: Aws, reader: SnapshotReader, snapshot: Snapshot, vpc_id: str | None, role_arn: str) -> Snapshot:
@@ -90,7 +60,7 @@ def _core_attachments(aws: Aws, network_arns: Iterable[str]) -> Mapping[str, Tra
     client = aws.client("networkmanager")
     found = {}
     for arn in network_arns:
-        wanted = {"CoreNetworkId": _id_in(arn), "AttachmentType": "VPC"}
+        wanted = {"CoreNetworkId": arn.rpartition("/")[2], "AttachmentType": "VPC"}
         for row in pages(client, "networkmanager", "list_attachments", "Attachments", **wanted):
             with calling("networkmanager:GetVpcAttachment"):
                 answer = client.get_vpc_attachment(AttachmentId=row["AttachmentId"])

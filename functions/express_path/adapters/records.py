@@ -36,9 +36,11 @@ from express_path.fields import (
     block,
     flag,
     identifier,
+    ids,
     nested,
     number,
     optional_free_text,
+    optional_identifier,
     required_flag,
     required_object,
     required_rows,
@@ -535,3 +537,42 @@ def shared_subnet_ids(resources: Iterable[Description]) -> frozenset[str] | None
     """
     arns = [shown(resource, "arn", "resources") for resource in resources]
     return frozenset(arn.rpartition("/")[2] for arn in arns) if all(arns) else None
+
+
+def transit_gateways_of_tables(described: Iterable[Description]) -> dict[str, str]:
+    """Return the transit gateway of each table of DescribeTransitGatewayRouteTables. Raise RecordError.
+
+    If a description does not show both, the list is not whole, so it is empty.
+    """
+    found = {}
+    for description in described:
+        table_id = optional_identifier(description, "TransitGatewayRouteTableId", "TransitGatewayRouteTables")
+        gateway_id = optional_identifier(description, "TransitGatewayId", table_id or "TransitGatewayRouteTables")
+        if not (table_id and gateway_id):
+            return {}
+        found[table_id] = gateway_id
+    return found
+
+
+def core_network_attachment(response: Description) -> TransitGatewayAttachment:
+    """Return the record of a response of GetVpcAttachment, with the core network's ARN as the gateway. Raise RecordError.
+
+    https://docs.aws.amazon.com/networkmanager/latest/APIReference/API_GetVpcAttachment.html
+    """
+    of_vpc = nested(response, "VpcAttachment", "GetVpcAttachment")
+    attachment = nested(of_vpc, "Attachment", "GetVpcAttachment")
+    attachment_id = identifier(attachment, "AttachmentId", "GetVpcAttachment")
+    subnet_ids = tuple(_id_in(arn) for arn in ids(of_vpc, "SubnetArns", attachment_id))
+    return TransitGatewayAttachment(
+        id=attachment_id,
+        transit_gateway_id=identifier(attachment, "CoreNetworkArn", attachment_id),
+        resource_type="vpc",
+        resource_id=_id_in(identifier(attachment, "ResourceArn", attachment_id)),
+        state=identifier(attachment, "State", attachment_id).lower(),
+        subnet_ids=subnet_ids or None,
+    )
+
+
+def _id_in(arn: str) -> str:
+    """Return the ID at the end of the ARN of a VPC or a subnet."""
+    return arn.rpartition("/")[2]

@@ -23,7 +23,20 @@ OPTIONAL: dict[str, dict[str, Any]] = {
     "transit-gateway-vpc-attachments.json": {
         "TransitGatewayVpcAttachments": [{**ATTACHMENT, "VpcId": "vpc-1", "SubnetIds": ["subnet-1"]}]
     },
-    "transit-gateway-route-tables.json": {"TransitGatewayRouteTables": []},
+    "transit-gateway-route-tables.json": {
+        "TransitGatewayRouteTables": [{"TransitGatewayRouteTableId": "tgw-rtb-1", "TransitGatewayId": "tgw-1"}]
+    },
+    "core-network-attachments/attachment-1.json": {
+        "VpcAttachment": {
+            "Attachment": {
+                "AttachmentId": "attachment-1",
+                "CoreNetworkArn": "arn:aws:networkmanager::111122223333:core-network/core-network-1",
+                "State": "AVAILABLE",
+                "ResourceArn": "arn:aws:ec2:us-east-1:111122223333:vpc/vpc-1",
+            },
+            "SubnetArns": ["arn:aws:ec2:us-east-1:111122223333:subnet/subnet-1"],
+        }
+    },
     "transit-gateway-routes/tgw-rtb-1.json": {"Routes": []},
     "firewalls/f.json": {"Firewall": FIREWALL, "FirewallStatus": {"Status": "READY"}},
     "directory-buckets.json": {"Buckets": [{"Name": "lake--use1-az4--x-s3"}]},
@@ -68,6 +81,8 @@ def test_every_optional_file(tmp_path: Path) -> None:
     assert [str(cidr) for cidr in network.prefix_lists["pl-1"].cidrs or ()] == ["10.0.0.0/8"]
     assert (network.transit_gateway_attachments or {})["tgw-attach-1"].subnet_ids == ("subnet-1",)
     assert list(network.transit_gateway_route_tables or ()) == ["tgw-rtb-1"]
+    assert network.transit_gateway_of_table == {"tgw-rtb-1": "tgw-1"}
+    assert (network.core_network_attachments or {})["attachment-1"].subnet_ids == ("subnet-1",)
     assert list(network.firewalls or ()) == [FIREWALL["FirewallArn"]]
     assert region.accounts[0].account.has_directory_buckets is True
     assert region.accounts[0].account.shared_subnet_ids == {"subnet-1"}

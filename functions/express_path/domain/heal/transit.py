@@ -223,8 +223,7 @@ class _WayBack:
             self._is_unknown = True
         elif gateway.subnet_id:
             self._add_subnet(gateway.subnet_id)
-        elif gateway.route_table_id in self._snapshot.route_tables:
-            table = self._snapshot.route_tables[gateway.route_table_id]
+        elif table := self._snapshot.route_tables.get(gateway.route_table_id or ""):
             self._tables[table.id] = table
         else:
             self._is_unknown = True
