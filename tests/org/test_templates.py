@@ -13,6 +13,10 @@ from config_rule_sandbox.networks.account import Account
 from config_rule_sandbox.networks.central_egress import Hub
 from config_rule_sandbox.networks.public_sides import BehindFirewall, BehindNatInstance
 from config_rule_sandbox.server import Sandbox
+from express_path.adapters.aws import Aws
+from express_path.adapters.entrances import with_entrances
+from express_path.adapters.network_reader import SnapshotReader
+from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.iam import access_level, actions
 from tests.support.organization import Packaged
 from tests.support.rule import Rule
@@ -298,7 +302,7 @@ def network(sandbox: Sandbox) -> Account:
 
 
 def test_role_allows_what_the_rule_reads_there_and_no_more(sandbox: Sandbox, network: Account) -> None:
-    """A sweep that follows a transit gateway makes each call that the role allows, and no other."""
+    """A sweep that follows a transit gateway, and the plan of a heal, make each call that the role allows, and no other."""
     home = Account(sandbox)
     hub = Hub(network)
     hub.share(home)
@@ -309,6 +313,10 @@ def test_role_allows_what_the_rule_reads_there_and_no_more(sandbox: Sandbox, net
     assert not delivery.error
     reasons = {found["subnetId"]: found["reason"] for found in delivery.answer["evaluations"]}
     assert reasons[spoke.subnet] == "NAT_BEYOND_TRANSIT_GATEWAY"
+    aws = Aws.connect()
+    reader = SnapshotReader(aws)
+    snapshot = reader.read(home.account_id, spoke.vpc, RuleParameters(network_role_arn=NETWORK_ROLE))
+    assert with_entrances(aws, reader, snapshot, spoke.vpc, NETWORK_ROLE).transit_gateway_of_table
     called = {f"{call.service}:{call.operation}" for call in sandbox.calls if call.account_id == NETWORK_ACCOUNT}
     statements = role()["Policies"][0]["PolicyDocument"]["Statement"]
     assert called == {action for statement in statements for action in actions(statement)}

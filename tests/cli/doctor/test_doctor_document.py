@@ -95,7 +95,7 @@ def test_explain_needs_only_two_statements(sandbox: Sandbox, builder: Builder) -
 
 
 def test_collect_needs_one_more_action(sandbox: Sandbox, tmp_path: Path) -> None:
-    """A dump needs a list of the transit gateway route tables, which a scan finds by their attachments."""
+    """A dump needs a list of the transit gateway route tables, without which a scan knows fewer hubs."""
     account = Account(sandbox)
     Hub(account).join(account)
     sandbox.calls.clear()
