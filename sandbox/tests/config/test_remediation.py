@@ -331,7 +331,21 @@ def test_failed_remediation_is_tried_again_then_excepted(
     assert [run.state for run in remediation.remediate(RULE)] == ["FAILED", "FAILED", "FAILED", "SUCCEEDED", "FAILED"]
     assert seen == ["subnet-1", "subnet-2", "subnet-1", "subnet-2", "subnet-1"]
     assert exceptions(config) == {"subnet-1": "3 remediation attempts have failed within 600 seconds."}
-    assert [run.resource[1] for run in remediation.remediate(RULE)] == ["subnet-2"]
+    assert remediation.remediate(RULE) == []
+
+
+def test_remediation_that_succeeded_is_not_repeated_without_a_new_result(
+    remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put
+) -> None:
+    """A runbook that changes nothing runs once for each result, and again after the configuration is put again."""
+    automation.functions.register("heal", lambda _: None)
+    put(Automatic=True)
+    verdict(sandbox, "subnet-1")
+    assert [len(remediation.remediate(RULE)) for _ in range(2)] == [1, 0]
+    verdict(sandbox, "subnet-1")
+    assert [len(remediation.remediate(RULE)) for _ in range(2)] == [1, 0]
+    put(Automatic=True)
+    assert [len(remediation.remediate(RULE)) for _ in range(2)] == [1, 0]
 
 
 def refuse(_event: object) -> None:

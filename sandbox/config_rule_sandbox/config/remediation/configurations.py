@@ -3,6 +3,7 @@
 https://docs.aws.amazon.com/config/latest/APIReference/API_PutRemediationConfigurations.html
 """
 
+import time
 import uuid
 from typing import Any
 
@@ -30,6 +31,7 @@ def put_configurations(backend: ConfigBackend, memory: Remediations, parameters:
     for configuration in parameters["RemediationConfigurations"]:
         name = configuration["ConfigRuleName"]
         memory.configurations[name] = {**configuration, "Arn": f"{_arn(backend)}/{name}/{uuid.uuid4()}"}
+        memory.configured[name] = time.time()
     return {"FailedBatches": []}
 
 

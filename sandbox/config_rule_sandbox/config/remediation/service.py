@@ -83,8 +83,9 @@ class Remediation:
 
         Every resource that is NON_COMPLIANT and not excepted is remediated, until that works or was tried
         MaximumAutomaticAttempts times. After so many failures within RetryAttemptSeconds, it gets an exception:
-        https://docs.aws.amazon.com/config/latest/developerguide/setup-autoremediation.html and the botocore model,
-        RemediationConfiguration.
+        https://docs.aws.amazon.com/config/latest/developerguide/setup-autoremediation.html and
+        https://docs.aws.amazon.com/config/latest/APIReference/API_RemediationConfiguration.html. After a remediation
+        that succeeded, the next one needs a new result.
         """
         place = self._sandbox.account_id, self._sandbox.region
         memory = remediations_of(*place)
@@ -106,6 +107,7 @@ class Remediation:
             if result.compliance == "NON_COMPLIANT"
             and not memory.excepted(rule_name, result.resource, self.clock())
             and not memory.is_running(rule_name, result.resource)
+            and not memory.awaits_result(result)
         ]
 
     def _attempt(self, memory: Remediations, rule_name: str, due: list[ResourceKey]) -> list[Run]:
