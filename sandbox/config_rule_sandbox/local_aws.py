@@ -28,6 +28,7 @@ from config_rule_sandbox.config.deployment import CHANGE, PERIODIC, RuleDefiniti
 from config_rule_sandbox.config.loop import ConfigLoop
 from config_rule_sandbox.config.remediation.memory import RemediationError, remediations_of
 from config_rule_sandbox.config.remediation.service import Remediation
+from config_rule_sandbox.config.results import results_of
 from config_rule_sandbox.dynamic import Client, Moto
 from config_rule_sandbox.patching.patches import Patches
 from config_rule_sandbox.server import Sandbox
@@ -60,6 +61,7 @@ class AwsConfig:
     def look(self) -> bool:
         """Look for changes once, tell every rule, and begin to remediate. Return whether anything was to be done."""
         place = self._sandbox.account_id, self._sandbox.region
+        results = results_of(*place)
         busy = self._healing.is_alive() or self._remediated
         self._remediated = False
         automatic: list[str] = []
@@ -70,10 +72,10 @@ class AwsConfig:
                 busy = True
             loop = self._loops[name][1]
             loop.notice()
-            if CHANGE in _triggers(rule):
-                busy = bool(loop.deliver()) or busy
-            else:
-                loop.take()
+            is_requested = name in results.requested
+            busy = _tell(loop, _triggers(rule), again=is_requested) or busy
+            if is_requested:
+                results.requested.discard(name)
             known = remediations_of(*place).configurations.get(name, {})
             if known.get("Automatic"):
                 automatic.append(name)
@@ -82,10 +84,14 @@ class AwsConfig:
             self._healing.start()
         return busy
 
-    def wait(self, seconds: float) -> None:
-        """Wait for the end of the remediation that runs, at most so long."""
-        if self._healing.is_alive():
-            self._healing.join(seconds)
+    def settle(self, seconds: float) -> None:
+        """Look until nothing changes any more, and all remediation has ended. NotSettledError if it goes on."""
+        until = time.monotonic() + seconds
+        while self.look():
+            if self._healing.is_alive():
+                self._healing.join(until - time.monotonic())
+            if time.monotonic() > until:
+                raise NotSettledError(f"AWS Config still has something to do after {seconds} seconds")
 
     def _new_loop(self, name: str, rule: Moto) -> ConfigLoop:
         """Return the loop of a new or changed rule, which evaluates everything, and has its first scheduled run."""
@@ -106,6 +112,22 @@ class AwsConfig:
                 StillRunningError, RemediationError
             ):  # a request waits, or the remediation was deleted meanwhile
                 self._remediated = bool(self._remediation.remediate(name)) or self._remediated
+
+
+def _tell(loop: ConfigLoop, triggers: set[str], *, again: bool) -> bool:
+    """Tell a rule of changes if these invoke it, and return whether it was invoked.
+
+    With `again`, tell it of all resources, or send the scheduled message to a rule that is only periodic. UNVERIFIED
+    whether AWS Config also sends the latter to a rule with both triggers.
+    """
+    if CHANGE in triggers:
+        if again:
+            loop.evaluate_again()
+        return bool(loop.deliver())
+    loop.take()
+    if again:
+        loop.scheduled()
+    return again
 
 
 def _triggers(rule: Moto) -> set[str]:
@@ -167,11 +189,7 @@ class LocalAws:
 
     def settle(self, seconds: float = SETTLE_SECONDS) -> None:
         """Let AWS Config look until nothing changes any more, and all remediation has ended. NotSettledError if it goes on."""
-        until = time.monotonic() + seconds
-        while self.look():
-            self._config.wait(until - time.monotonic())
-            if time.monotonic() > until:
-                raise NotSettledError(f"AWS Config still has something to do after {seconds} seconds")
+        self._config.settle(seconds)
 
     def run(self) -> None:
         """Let AWS Config look again and again."""

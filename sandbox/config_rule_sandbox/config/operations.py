@@ -43,6 +43,7 @@ ADDED: dict[str, Operation] = {
     "PutEvaluations": evaluations.put_evaluations,
     "GetComplianceDetailsByConfigRule": compliance.details_by_rule,
     "GetComplianceDetailsByResource": compliance.details_by_resource,
+    "StartConfigRulesEvaluation": rules.request_evaluation,
 }
 """What answers each operation; it gets the checked request."""
 

@@ -44,12 +44,14 @@ class ConfigResults:
     """What AWS Config stores, and the knobs for tests.
 
     `history` has the items of each resource, oldest first, in the shape of rule events. `rejected` holds the ids of
-    resources whose evaluations PutEvaluations returns in FailedEvaluations.
+    resources whose evaluations PutEvaluations returns in FailedEvaluations. `requested` holds the names of rules whose
+    evaluation was asked for and has not ended.
     """
 
     results: dict[tuple[str, ResourceKey], Result] = field(default_factory=dict)
     history: dict[ResourceKey, list[dict[str, Any]]] = field(default_factory=dict)
     rejected: set[str] = field(default_factory=set)
+    requested: set[str] = field(default_factory=set)
     lock: RLock = field(default_factory=RLock)
     _tokens: dict[str, Token] = field(default_factory=dict)
 
@@ -96,7 +98,8 @@ class ConfigResults:
         return sorted((r for r in self._snapshot() if r.resource == resource), key=lambda r: r.rule_name)
 
     def forget_rule(self, rule_name: str) -> None:
-        """Drop every result of one rule."""
+        """Drop every result of one rule, and the request to evaluate it."""
+        self.requested.discard(rule_name)
         with self.lock:
             for key in [key for key in self.results if key[0] == rule_name]:
                 del self.results[key]

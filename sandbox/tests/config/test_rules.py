@@ -94,3 +94,19 @@ def test_times_come_with_invocations_and_results(sandbox: Sandbox, loop: ConfigL
     sandbox.client("config").put_evaluations(Evaluations=[put], ResultToken=token)
     assert status(sandbox)["LastSuccessfulEvaluationTime"] >= status(sandbox)["LastSuccessfulInvocationTime"]
     assert status(sandbox)["FirstEvaluationStarted"] is True
+
+
+def test_evaluation_is_requested_once(sandbox: Sandbox, loop: ConfigLoop, results: ConfigResults) -> None:
+    """StartConfigRulesEvaluation needs rules that exist, and is refused while one that was asked for has not ended.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_StartConfigRulesEvaluation.html
+    """
+    start = sandbox.client("config").start_config_rules_evaluation
+    name = loop.rule.name
+    assert refused(start) == "InvalidParameterValueException"
+    assert refused(start, ConfigRuleNames=[name, "other"]) == "NoSuchConfigRuleException"
+    start(ConfigRuleNames=[name])
+    assert refused(start, ConfigRuleNames=[name]) == "LimitExceededException"
+    assert results.requested == {name}
+    sandbox.client("config").delete_config_rule(ConfigRuleName=name)
+    assert results.requested == set()
