@@ -87,10 +87,13 @@ class AwsConfig:
     def settle(self, seconds: float) -> None:
         """Look until nothing changes any more, and all remediation has ended. NotSettledError if it goes on."""
         until = time.monotonic() + seconds
-        while self.look():
+        busy = True
+        while busy:
+            busy = self.look()
             if self._healing.is_alive():
                 self._healing.join(until - time.monotonic())
-            if time.monotonic() > until:
+            busy = busy or self._healing.is_alive() or self._remediated
+            if busy and time.monotonic() > until:
                 raise NotSettledError(f"AWS Config still has something to do after {seconds} seconds")
 
     def _new_loop(self, name: str, rule: Moto) -> ConfigLoop:

@@ -120,3 +120,12 @@ def test_started_evaluation_sends_all_resources_to_a_rule_that_changes_invoke(ru
         rule.aws_config.settle(30)
         assert rule.messages == [CHANGE] * count
         rule.config.start_config_rules_evaluation(ConfigRuleNames=[NAME])
+
+
+def test_settling_ends_after_the_remediation(rule: TaggedRule) -> None:
+    """If nothing changes but the configuration of the remediation, this is carried out, and so is what follows from it."""
+    rule.invoked_by(CHANGE)
+    rule.aws_config.settle(30)
+    rule.remediated()
+    rule.aws_config.settle(30)
+    assert (rule.results(), rule.remediations()) == (["COMPLIANT"], ["SUCCEEDED"])
