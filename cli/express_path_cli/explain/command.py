@@ -400,6 +400,6 @@ def _action_text(explanation: Explanation) -> str:
 
 def _finding(label: str, style: str, finding: Concern) -> Iterator[RenderableType]:
     # The evidence that a path crosses no NAT is the verdict, which stands above.
-    evidence = "" if finding.code is Blocker.NOT_A_NAT_PATH else f": {escape(finding.evidence)}"
+    evidence = "" if finding.code is Blocker.NOT_A_NAT_PATH else f": {escape(printable(finding.evidence))}"
     yield _line(f"[{style}]{label} {finding.code}[/]{evidence}", 2)
-    yield _line(f"what to do: {escape(finding.fix)}", 4)
+    yield _line(f"what to do: {escape(printable(finding.fix))}", 4)

@@ -308,7 +308,7 @@ def test_a_table_can_be_healed_in_part() -> None:
         "  rtb-1: warning DNS_ATTRIBUTES: off; turn them on",
         "  rtb-1: policies judged: none; not judged: identity policies, SCPs, RCPs, and policies of other accounts' buckets",
         "  rtb-1: BLOCKED for subnet-1: PARTLY_NAT: some traffic",
-        f"  rtb-1: WOULD_NOT_CURE: {WILL_NOT_CURE.evidence}; give it IPv4",
+        "  rtb-1: WOULD_NOT_CURE: 64:ff9b::/96 | rtb-9 stays: yes --- cli; give it IPv4",
     ]
 
 

@@ -8,6 +8,7 @@ from express_path.domain.heal.failures import Failure
 from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy
 from express_path.domain.heal.records import Action, Blocker, Concern
 from express_path.domain.heal.texts import (
+    concern_text,
     failure_texts,
     finding_texts,
     how_to_undo,
@@ -32,6 +33,12 @@ def test_a_plan_says_what_blocks_it_what_warns_and_what_was_judged() -> None:
     assert plan_text(blocked) == f"BLOCKED for subnet-1: {plan.annotation} | {text} | warning {text}"
     assert judged_text([]).startswith("policies judged: none; ")
     assert judged_text(list("abcdefg")).startswith("policies judged: a, b, c, d, e and 2 more; ")
+
+
+def test_evidence_stays_in_its_line() -> None:
+    """An owner's line break makes no second blocker."""
+    forged = replace(CONCERN, evidence="ours\nUNDONE: forged | stays: x\r\n--- cli")
+    assert concern_text(forged) == "ROUTE_QUOTA: ours UNDONE: forged | stays: x --- cli; remove some"
 
 
 @pytest.mark.parametrize("code", UndoFactCode)

@@ -60,8 +60,11 @@ def finding_texts(plan: PlanFacts) -> Iterator[str]:
 
 
 def concern_text(concern: Concern) -> str:
-    """Return a blocker or warning with its evidence and what to do."""
-    return f"{concern.code}: {concern.evidence}; {concern.fix}"
+    """Return a blocker or warning with its evidence and what to do, in one line.
+
+    The evidence may contain what the owner of a resource wrote. With a line break, it could look like another blocker.
+    """
+    return " ".join(f"{concern.code}: {concern.evidence}; {concern.fix}".split())
 
 
 def _warning_text(warning: Concern) -> str:
