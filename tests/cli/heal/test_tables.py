@@ -167,6 +167,16 @@ def test_the_first_failure_stops_the_others(
     assert "not authorized" in line
 
 
+def test_a_function_that_may_not_be_invoked(deployment: Deployment, builder: Builder) -> None:
+    """The cause is the step that a person has to repair, not the step that could not explain it."""
+    deployment.sandbox.faults.deny("lambda", "Invoke")
+    result = invoke(["heal", Vpc(builder).tables[0], "--yes"])
+    assert result.exit_code == 2
+    [line] = result.stderr.splitlines()
+    assert "ended with Failed: makePlan: " in line
+    assert "not authorized" in line
+
+
 def test_a_blocked_table_beside_healed_ones_is_told_by_the_status(deployment: Deployment, builder: Builder) -> None:
     """The other route table is healed, and the status is 1."""
     vpc = Vpc(builder, tables=2)
