@@ -338,12 +338,19 @@ def transit_gateway_route_table(table_id: str, response: Description) -> Transit
 
 
 def _equal_routes(description: Description, table_id: str) -> list[Route]:
-    """Return one route per attachment: several mean equal-cost paths, any of which may carry a flow."""
+    """Return one route per attachment: several mean equal-cost paths, any of which may carry a flow.
+
+    The type of the routes of a prefix list reference is `propagated`, although they win over propagated routes
+    (https://docs.aws.amazon.com/vpc/latest/tgw/view-prefix-list-reference.html,
+    https://docs.aws.amazon.com/vpc/latest/tgw/how-transit-gateways-work.html).
+    """
     destination = description.get("DestinationCidrBlock")
     prefix_list_id = shown(description, "PrefixListId", table_id)
     state = shown(description, "State", f"a route of {table_id}").lower()
-    ranks = {"static": Rank.PREFIX_LIST if prefix_list_id else Rank.STATIC, "propagated": Rank.PROPAGATED}
+    ranks = {"static": Rank.STATIC, "propagated": Rank.PROPAGATED}
     rank = ranks.get(shown(description, "Type", table_id), Rank.SYSTEM)
+    if prefix_list_id and rank is not Rank.SYSTEM:
+        rank = Rank.PREFIX_LIST
     targets = [
         shown(attachment, "TransitGatewayAttachmentId", table_id)
         for attachment in rows(description, "TransitGatewayAttachments", table_id)
