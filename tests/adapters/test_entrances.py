@@ -64,6 +64,23 @@ def test_hub_of_another_account_is_read_with_the_network_role(aws: Aws, sandbox:
     assert codes(with_role, spoke.table) == []
 
 
+def test_list_that_only_another_table_of_the_transit_gateway_names_is_read(aws: Aws, builder: Builder) -> None:
+    """Its entries say whether a route leads to the hub. If they cannot be read, it may."""
+    hub = Hub(builder)
+    list_id = builder.prefix_list("0.0.0.0/0")
+
+    def name_list(parsed: dict[str, list[dict[str, object]]], **_: object) -> None:
+        """Show the list in place of the block."""
+        for route in parsed["Routes"]:
+            if route.pop("DestinationCidrBlock") == "0.0.0.0/0":
+                route["PrefixListId"] = list_id
+
+    aws.ec2.meta.events.register("after-call.ec2.SearchTransitGatewayRoutes", name_list)
+    assert codes(read(aws, hub.vpc), hub.egress_table) == ["TRANSIT_TRAFFIC"]
+    builder.sandbox.faults.deny("ec2", "GetManagedPrefixListEntries")
+    assert codes(read(aws, hub.vpc), hub.egress_table) == ["TRANSIT_UNKNOWN"]
+
+
 def test_nothing_is_read_without_a_route_to_a_gateway(aws: Aws, sandbox: Sandbox, builder: Builder) -> None:
     """Most VPCs need no further call."""
     vpc = Private(builder)

@@ -394,6 +394,26 @@ def test_all_pages_of_a_search(aws: Aws, account: Account) -> None:
     assert operations(account.sandbox) == ["SearchTransitGatewayRoutes"] * 3
 
 
+def test_list_that_only_a_transit_gateway_names_is_read(aws: Aws, builder: Builder) -> None:
+    """A route may show the id of a prefix list and no block: then its entries say where it leads."""
+    hub = Hub(builder)
+    spoke = hub.join(builder)
+    list_id = builder.prefix_list("0.0.0.0/0")
+
+    def name_list(parsed: dict[str, list[dict[str, object]]], **_: object) -> None:
+        """Show the list in place of the block."""
+        for route in parsed["Routes"]:
+            if route.pop("DestinationCidrBlock") == "0.0.0.0/0":
+                route["PrefixListId"] = list_id
+
+    aws.ec2.meta.events.register("after-call.ec2.SearchTransitGatewayRoutes", name_list)
+    snapshot = SnapshotReader(aws).read(ACCOUNT, spoke.vpc, DEFAULTS)
+    assert Evaluator(Tracer(snapshot), DEFAULTS).verdict(spoke.subnet).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+    builder.sandbox.faults.deny("ec2", "GetManagedPrefixListEntries")
+    unread = SnapshotReader(aws).read(ACCOUNT, spoke.vpc, DEFAULTS)
+    assert Evaluator(Tracer(unread), DEFAULTS).verdict(spoke.subnet).reason == "UNRESOLVED_EGRESS"
+
+
 def test_search_that_cannot_go_on(aws: Aws, account: Account) -> None:
     """If a search omits routes and returns no token, the table counts as truncated."""
     hub = Hub(account)

@@ -29,9 +29,11 @@ def with_entrances(aws: Aws, reader: SnapshotReader, snapshot: Snapshot, vpc_id:
     if vpc_id:
         snapshot = replace(snapshot, nat_gateways={**snapshot.nat_gateways, **reader.nat_gateways(vpc_id)})
     if gateways:
-        snapshot = _with_tables(aws, snapshot, optional)
+        snapshot = reader.with_lists_of_transit_gateways(_with_tables(aws, snapshot, optional), optional)
         role = optional.read(partial(assuming, aws, role_arn, reader.external_id)) if role_arn else None
-        snapshot = _with_tables(role, snapshot, optional) if role else snapshot
+        if role:
+            snapshot = _with_tables(role, snapshot, optional)
+            snapshot = SnapshotReader(role).with_lists_of_transit_gateways(snapshot, optional)
     if networks:
         snapshot = replace(snapshot, core_network_attachments=optional.read(partial(_core_attachments, aws, networks)))
     return replace(snapshot, denied=tuple(dict.fromkeys((*snapshot.denied, *optional.denied))))

@@ -128,6 +128,7 @@ class SnapshotReader:
                 transit_gateway_attachments=gateways.attachments,
                 transit_gateway_route_tables=gateways.route_tables,
             )
+            snapshot = self.with_lists_of_transit_gateways(snapshot, optional)
         tables = snapshot.route_tables.values()
         if target_ids(tables, TargetKind.NETWORK_INTERFACE) or target_ids(tables, TargetKind.INSTANCE):
             interfaces = optional.read(lambda: read_network_interfaces(self._aws, tables))
@@ -138,6 +139,18 @@ class SnapshotReader:
         if appliances:
             snapshot = replace(snapshot, firewalls=read_firewalls(self._aws, appliances, optional))
         return snapshot
+
+    def with_lists_of_transit_gateways(self, snapshot: Snapshot, optional: OptionalReads) -> Snapshot:
+        """Add the prefix lists that transit gateways' routes name by their id, unless their entries are known already."""
+        tables = (snapshot.transit_gateway_route_tables or {}).values()
+        routes = (route for table in tables for route in table.routes)
+        named = {route.destination for route in routes if isinstance(route.destination, str)}
+        known = {list_id for list_id, found in snapshot.prefix_lists.items() if found.cidrs is not None}
+        if named <= known:
+            return snapshot
+        lists = self._prefix_lists.read(named, families_of(snapshot.subnets.values()), optional)
+        found = {list_id: lists.by_id[list_id] for list_id in named - known if list_id in lists.by_id}
+        return replace(snapshot, prefix_lists={**snapshot.prefix_lists, **found})
 
     def _with_network_account(self, snapshot: Snapshot, role_arn: str, optional: OptionalReads) -> Snapshot:
         """Add what the network account can read: its transit gateways' routes, and the VPCs behind them.
