@@ -265,9 +265,10 @@ class _Rule:
         Of those that vpcIds leaves out, only the changed subnet itself is reported; a scheduled run reports the rest. The
         VPC of a deleted subnet is not known, so its verdict is reported, too.
         """
-        is_exclusion = change.resource_type is ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION
+        # NAT gateways, which show whether the list of a VPC's tables is partial, are read for the whole Region only.
+        reads_all = change.may_be_regional or change.resource_type is ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION
         time = datetime.now(UTC)
-        evaluator = self._evaluator(None if is_exclusion else change.vpc_id)
+        evaluator = self._evaluator(None if reads_all else change.vpc_id)
         if change.resource_type is ResourceType.SUBNET and change.vpc_id and not evaluator.snapshot.nat_gateways:
             # Only these show which paths lead through the subnet.
             gateways = self.services.snapshots.nat_gateways(change.vpc_id)

@@ -50,8 +50,13 @@ def related(resource_type: str, resource_id: str) -> Object:
 def test_change_names_resource_and_vpc(resource_type: ResourceType, shaped: Callable[[Object], object]) -> None:
     """Type, id, and VPC are read from each spelling of the configuration."""
     found = item(resourceType=resource_type.value, resourceId="id-1", configuration=shaped({"vpcId": "vpc-7"}))
-    vpc_id = None if resource_type is FIREWALL else "vpc-7"
-    assert change_of(found, None) == ChangedResource(resource_type, "id-1", vpc_id=vpc_id)
+    expected = ChangedResource(
+        resource_type,
+        "id-1",
+        vpc_id=None if resource_type is FIREWALL else "vpc-7",
+        may_be_regional=resource_type is ResourceType.NAT_GATEWAY,
+    )
+    assert change_of(found, None) == expected
 
 
 @pytest.mark.parametrize("key", ["name", "relationshipName"])
@@ -123,6 +128,17 @@ def test_an_endpoint_of_a_load_balancer_is_told_from_others(shaped: Callable[[Ob
     assert not change_of(gone, None).is_appliance_endpoint
     gateway = shaped({**appliance, "vpcEndpointType": "Gateway"})
     assert not change_of(item(**of_endpoint, configuration=gateway), None).is_appliance_endpoint
+
+
+@all_shapes
+def test_a_nat_gateway_with_a_subnet_is_not_regional(shaped: Callable[[Object], object]) -> None:
+    """Only a zonal one has a subnet. A deletion's item has it only in its diff, if at all."""
+    of_gateway = {"resourceType": ResourceType.NAT_GATEWAY, "resourceId": "nat-1"}
+    zonal = {"vpcId": "vpc-1", "subnetId": "subnet-1"}
+    assert not change_of(item(**of_gateway, configuration=shaped(zonal)), None).may_be_regional
+    gone = item(**of_gateway, configuration=None, configurationItemStatus="ResourceDeleted")
+    assert not change_of(gone, diff(Configuration=(pascal(zonal), None))).may_be_regional
+    assert change_of(gone, None).may_be_regional
 
 
 @pytest.mark.parametrize(

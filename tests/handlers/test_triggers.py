@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -107,6 +108,27 @@ def completing(builder: Builder) -> Change:
     return lambda: setattr(endpoint, "route_table_ids", listed)
 
 
+def naming(builder: Builder, *, is_deleted: bool) -> Change:
+    """Return a change that creates or deletes a regional NAT gateway whose table is not in the VPC's list of tables.
+
+    A subnet of the VPC uses the main table, which leads to another NAT gateway.
+    """
+    vpc = Private(builder)
+    builder.route(builder.main_table(vpc.vpc), "0.0.0.0/0", NatGatewayId=vpc.nat)
+    builder.subnet(vpc.vpc)
+
+    def create() -> Any:
+        made = builder.ec2.create_nat_gateway(VpcId=vpc.vpc, AvailabilityMode="regional")["NatGateway"]
+        gateway = builder.memory.nat_gateways[made["NatGatewayId"]]
+        gateway.route_table_id = "rtb-0123456789abcdef0"
+        return gateway
+
+    if not is_deleted:
+        return create
+    gateway = create()
+    return lambda: setattr(gateway, "state", "deleting")
+
+
 @pytest.mark.parametrize(
     ("resource_type", "prepare", "reasons"),
     [
@@ -117,6 +139,8 @@ def completing(builder: Builder) -> Change:
         (ResourceType.VPC_ENDPOINT, accepting, {"NAT_BEYOND_TRANSIT_GATEWAY"}),
         (ResourceType.VPC_ENDPOINT, rejecting, {"DROPPED"}),
         (ResourceType.VPC_ENDPOINT, completing, {"NAT_BEYOND_TRANSIT_GATEWAY"}),
+        (ResourceType.NAT_GATEWAY, partial(naming, is_deleted=True), {"NAT_GATEWAY"}),
+        (ResourceType.NAT_GATEWAY, partial(naming, is_deleted=False), {"UNRESOLVED_EGRESS"}),
     ],
 )
 def test_the_event_alone_turns_the_verdicts(

@@ -46,6 +46,7 @@ def change_of(item: Item, diff: Item | None, previous: Item | None = None) -> Ch
         deleted=is_deleted(item),
         subnet_id=next(iter(excluded), None),
         is_appliance_endpoint=("vpcendpointtype", "GatewayLoadBalancer") in (*now, *before),
+        may_be_regional=resource_type is ResourceType.NAT_GATEWAY and not any(resource_ids("subnet", [*now, *before])),
     )
 
 

@@ -248,6 +248,15 @@ def test_a_gateway_endpoint_concerns_all_paths_into_its_vpc(names_table: str) ->
     assert concerned_subnets(change, Tracer(found)) == [*INSPECTION, "subnet-spoke-1", "subnet-spoke-2"]
 
 
+@pytest.mark.parametrize("table_id", ["rtb-main", "rtb-unlisted", None])
+def test_a_regional_nat_gateway_concerns_all_paths_into_its_vpc(table_id: str | None) -> None:
+    """It names a table of its own, which shows, or has shown, whether the list of tables is partial."""
+    found = replace(inspected(), nat_gateways=by_id(NatGateway("nat-regional", "vpc-1", route_table_id=table_id)))
+    regional = ChangedResource(NAT, "nat-regional", "vpc-1", may_be_regional=True)
+    assert concerned_subnets(regional, Tracer(found)) == [*INSPECTION, "subnet-spoke-1", "subnet-spoke-2"]
+    assert concerned_subnets(replace(regional, may_be_regional=False), Tracer(found)) == []
+
+
 def test_a_deleted_firewall_concerns_the_paths_that_lead_to_no_other_firewall() -> None:
     """Nobody names its endpoints any longer, and their routes are blackholes."""
     gone = replace(

@@ -32,6 +32,7 @@ class ChangedResource:
     a route table governed before the change. main_changed says whether a route table became the main one, or stopped
     being it. subnet_id is the subnet of an exclusion from Block Public Access, None if it excludes a VPC.
     is_appliance_endpoint is true for an endpoint of a Gateway Load Balancer, which names no route tables.
+    may_be_regional is true for a NAT gateway without a known subnet: a regional one names a route table of its own.
     """
 
     resource_type: ResourceType
@@ -43,6 +44,7 @@ class ChangedResource:
     owner_id: str | None = None
     subnet_id: str | None = None
     is_appliance_endpoint: bool = False
+    may_be_regional: bool = False
 
 
 def concerned_subnets(change: ChangedResource, tracer: Tracer) -> list[str]:
@@ -76,8 +78,11 @@ def _of_endpoint(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
 
 
 def _of_nat_gateway(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
-    """The subnets whose path crosses the NAT gateway."""
-    return _crossing({change.resource_id}, tracer)
+    """The subnets whose path crosses the NAT gateway, and if it is regional, all paths into its VPC."""
+    yield from _crossing({change.resource_id}, tracer)
+    if change.may_be_regional and change.vpc_id:
+        # The table that it names may have shown that the VPC's list of tables was partial.
+        yield from _leading_through(_subnets_of_vpc(change, tracer), tracer)
 
 
 def _of_exclusion(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
