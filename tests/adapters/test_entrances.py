@@ -1,20 +1,15 @@
 """Reading where traffic of other VPCs enters a VPC: what is listed in which account, and what is denied."""
 
-from dataclasses import replace
-
 import pytest
-from botocore.stub import Stubber
 
 from config_rule_sandbox.networks.account import Account
-from config_rule_sandbox.networks.central_egress import Hub
+from config_rule_sandbox.networks.central_egress import Hub, attach_to_core_network
 from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
 from express_path.adapters.entrances import with_entrances
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.adapters.records import core_network_attachment
 from express_path.domain.heal.transit import entrances, transit_concerns
-from express_path.domain.network.addresses import parse_cidr
-from express_path.domain.network.resources import Route, RouteTable, TargetKind
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.parameters import RuleParameters
@@ -123,29 +118,19 @@ def test_core_networks_attachment_is_read() -> None:
         core_network_attachment({"VpcAttachment": {"Attachment": {"AttachmentId": "attachment-1"}}})
 
 
-def _leading_to_core(table: RouteTable) -> RouteTable:
-    back = Route(parse_cidr("10.0.0.0/8"), CORE, TargetKind.CORE_NETWORK)
-    return replace(table, routes=(*table.routes, back))
-
-
-def test_attachments_of_core_networks_are_read_from_network_manager(aws: Aws, builder: Builder) -> None:
-    """Those of the core networks that a table of the VPC leads to; if that is denied, they are unknown."""
+def test_attachments_of_core_networks_are_read_from_network_manager(
+    aws: Aws, sandbox: Sandbox, builder: Builder
+) -> None:
+    """Those of the core networks that a table of the VPC leads to, in this Region; if that is denied, they are unknown."""
     vpc = Private(builder)
-    snapshot = SnapshotReader(aws).read(ACCOUNT, vpc.vpc, RuleParameters())
-    tables = dict(snapshot.route_tables)
-    tables[vpc.public] = _leading_to_core(tables[vpc.public])
-    snapshot = replace(snapshot, route_tables=tables)
-    with Stubber(aws.client("networkmanager")) as stubber:
-        wanted = {"CoreNetworkId": "core-network-1", "AttachmentType": "VPC"}
-        of_this = {**OF_VPC, "ResourceArn": f"arn:aws:ec2:us-east-1:{ACCOUNT}:vpc/{vpc.vpc}"}
-        stubber.add_response("list_attachments", {"Attachments": [of_this]}, wanted)
-        attachment = {"Attachment": of_this, "SubnetArns": [f"arn:aws:ec2:us-east-1:{ACCOUNT}:subnet/{vpc.subnet}"]}
-        stubber.add_response("get_vpc_attachment", {"VpcAttachment": attachment}, {"AttachmentId": "attachment-1"})
-        found = with_entrances(aws, SnapshotReader(aws), snapshot, None, "")
-        [entrance] = entrances(found, vpc.vpc)
-        assert (entrance.attachment_id, entrance.subnet_ids) == ("attachment-1", (vpc.subnet,))
-        stubber.add_client_error("list_attachments", "AccessDeniedException", http_status_code=403)
-        denied = with_entrances(aws, SnapshotReader(aws), snapshot, None, "")
+    network_arn, attachment_id = attach_to_core_network(builder, vpc.vpc, vpc.subnet)
+    builder.route(vpc.public, "10.0.0.0/8", CoreNetworkArn=network_arn)
+    [entrance] = entrances(read(aws, vpc.vpc), vpc.vpc)
+    assert (entrance.attachment_id, entrance.subnet_ids) == (attachment_id, (vpc.subnet,))
+    [listed] = [call for call in sandbox.calls if call.operation == "ListAttachments"]
+    assert listed.parameters["EdgeLocation"] == sandbox.region
+    sandbox.faults.deny("networkmanager", "GetVpcAttachment")
+    denied = read(aws, vpc.vpc)
     assert denied.core_network_attachments is None
-    assert "networkmanager:ListAttachments" in denied.denied
+    assert "networkmanager:GetVpcAttachment" in denied.denied
     assert [entrance.attachment_id for entrance in entrances(denied, vpc.vpc)] == [""]

@@ -13,12 +13,14 @@ from typing import Annotated, Any
 import typer
 
 from express_path.adapters.aws import Aws, OptionalReads, calling, pages, unless_denied
+from express_path.adapters.entrances import describe_core_network_attachments
 from express_path.adapters.network_reader import (
     describe_endpoint_associations,
     describe_firewalls,
     read_transit_gateway_routes,
 )
-from express_path.adapters.records import OWN_SUBNETS
+from express_path.adapters.records import OWN_SUBNETS, route_table
+from express_path.domain.network.resources import TargetKind, target_ids
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import DumpError
 from express_path_cli.aws import options
@@ -56,18 +58,19 @@ def write_dump(aws: Aws, folder: Path) -> Iterator[WrittenFile]:
     _make(folder)
     if not os.access(folder, os.W_OK):
         raise DumpError(str(folder), os.strerror(EACCES), "use a folder that you can write to")
-    is_offered, endpoints = False, list[Mapping[str, Any]]()
+    required: dict[dump.DumpFile, Rows] = {}
     for file in dump.REQUIRED:
-        rows = _rows(aws, file)
-        is_offered |= any(is_express_service(str(row.get("PrefixListName")), aws.region) for row in rows)
-        endpoints += rows if file is dump.VPC_ENDPOINTS else []
-        yield _write(folder / file.name, file.field, rows)
+        required[file] = _rows(aws, file)
+        yield _write(folder / file.name, file.field, required[file])
+    names = (str(row.get("PrefixListName")) for row in required[dump.PREFIX_LISTS])
+    is_offered = any(is_express_service(name, aws.region) for name in names)
     # The host that lists directory buckets exists only in Regions that offer the service.
     for file in (*_OPTIONAL, dump.DIRECTORY_BUCKETS, dump.SHARED_SUBNETS) if is_offered else _OPTIONAL:
         yield _write(folder / file.name, file.field, unless_denied(partial(_rows, aws, file)))
     yield from _write_prefix_lists(aws, folder)
     yield from _write_transit_gateway_routes(aws, folder)
-    yield from _write_firewalls(aws, folder, endpoints)
+    yield from _write_core_network_attachments(aws, folder, required[dump.ROUTE_TABLES])
+    yield from _write_firewalls(aws, folder, required[dump.VPC_ENDPOINTS])
     yield _write_identity(aws, folder)
 
 
@@ -101,6 +104,17 @@ def _write_transit_gateway_routes(aws: Aws, folder: Path) -> Iterator[WrittenFil
         yield WrittenFile(path, None) if response is None else _write_response(path, response, len(response["Routes"]))
 
 
+def _write_core_network_attachments(aws: Aws, folder: Path, tables: Rows) -> Iterator[WrittenFile]:
+    """Write the VPC attachments of the Cloud WAN core networks that route tables lead to."""
+    network_arns = target_ids(map(route_table, tables), TargetKind.CORE_NETWORK)
+    answers = unless_denied(partial(describe_core_network_attachments, aws, network_arns))
+    if answers is None:
+        yield WrittenFile(folder / dump.CORE_NETWORKS_FOLDER, None)
+    for answer in answers or ():
+        attachment_id = answer["VpcAttachment"]["Attachment"]["AttachmentId"]
+        yield _write_answer(folder / dump.CORE_NETWORKS_FOLDER / f"{attachment_id}.json", answer)
+
+
 def _write_firewalls(aws: Aws, folder: Path, endpoints: Rows) -> Iterator[WrittenFile]:
     """Write the firewalls and their endpoint associations, if there are Gateway Load Balancer endpoints."""
     if not any(row.get("VpcEndpointType") == "GatewayLoadBalancer" for row in endpoints):
@@ -119,9 +133,12 @@ def _write_firewalls(aws: Aws, folder: Path, endpoints: Rows) -> Iterator[Writte
         if optional.denied:
             yield WrittenFile(folder / name, None)
         for answer in answers or ():
-            path = folder / name / f"{answer[object_field][arn_field].rpartition('/')[2]}.json"
-            response = {key: value for key, value in answer.items() if key != "ResponseMetadata"}
-            yield _write_response(path, response, 1)
+            yield _write_answer(folder / name / f"{answer[object_field][arn_field].rpartition('/')[2]}.json", answer)
+
+
+def _write_answer(path: Path, answer: Mapping[str, object]) -> WrittenFile:
+    """Write an answer that describes one resource, as the AWS CLI prints it."""
+    return _write_response(path, {key: value for key, value in answer.items() if key != "ResponseMetadata"}, 1)
 
 
 def _write_identity(aws: Aws, folder: Path) -> WrittenFile:

@@ -13,6 +13,7 @@ from express_path.adapters.records import (
 )
 from express_path.domain.network.resources import TargetKind, TransitGatewayAttachment, target_ids
 from express_path.domain.network.snapshot import Snapshot
+from express_path.fields import Description
 
 
 def with_entrances(aws: Aws, reader: SnapshotReader, snapshot: Snapshot, vpc_id: str | None, role_arn: str) -> Snapshot:
@@ -59,13 +60,20 @@ def _with_tables(aws: Aws, snapshot: Snapshot, optional: OptionalReads) -> Snaps
 
 def _core_attachments(aws: Aws, network_arns: Iterable[str]) -> Mapping[str, TransitGatewayAttachment]:
     """Read the VPC attachments of core networks. Raise ApiError."""
-    client = aws.client("networkmanager")
-    found = {}
+    answers = describe_core_network_attachments(aws, network_arns)
+    return {record.id: record for record in map(core_network_attachment, answers)}
+
+
+def describe_core_network_attachments(aws: Aws, network_arns: Iterable[str]) -> list[Description]:
+    """Return an answer of GetVpcAttachment for each VPC that is attached to a core network in this Region. Raise ApiError."""
+    client, answers = aws.client("networkmanager"), list[Description]()
     for arn in network_arns:
-        wanted = {"CoreNetworkId": arn.rpartition("/")[2], "AttachmentType": "VPC"}
+        wanted = {
+            "CoreNetworkId": arn.rpartition("/")[2],
+            "AttachmentType": "VPC",
+            "EdgeLocation": aws.region,
+        }
         for row in pages(client, "networkmanager", "list_attachments", "Attachments", **wanted):
             with calling("networkmanager:GetVpcAttachment"):
-                answer = client.get_vpc_attachment(AttachmentId=row["AttachmentId"])
-            record = core_network_attachment(answer)
-            found[record.id] = record
-    return found
+                answers.append(client.get_vpc_attachment(AttachmentId=row["AttachmentId"]))
+    return answers

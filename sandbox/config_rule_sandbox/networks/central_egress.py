@@ -114,3 +114,17 @@ def attach(account: Account, gateway_id: str, vpc_id: str, *subnet_ids: str, **o
         TransitGatewayId=gateway_id, VpcId=vpc_id, SubnetIds=list(subnet_ids), Options=options
     )
     return str(made["TransitGatewayVpcAttachment"]["TransitGatewayAttachmentId"])
+
+
+def attach_to_core_network(account: Account, vpc_id: str, *subnet_ids: str) -> tuple[str, str]:
+    """Attach a VPC to a new core network by some of its subnets; return the network's ARN, and the attachment."""
+    manager = account.sandbox.client("networkmanager", credentials=account.credentials)
+    made = manager.create_global_network()["GlobalNetwork"]["GlobalNetworkId"]
+    network = manager.create_core_network(GlobalNetworkId=made)["CoreNetwork"]
+    place = f"arn:aws:ec2:{account.sandbox.region}:{account.account_id}"
+    attachment = manager.create_vpc_attachment(
+        CoreNetworkId=network["CoreNetworkId"],
+        VpcArn=f"{place}:vpc/{vpc_id}",
+        SubnetArns=[f"{place}:subnet/{subnet_id}" for subnet_id in subnet_ids],
+    )["VpcAttachment"]["Attachment"]
+    return str(network["CoreNetworkArn"]), str(attachment["AttachmentId"])

@@ -4,6 +4,7 @@ from config_rule_sandbox.aws_lambda import code
 from config_rule_sandbox.cloudformation import described_stacks
 from config_rule_sandbox.config import operations as config
 from config_rule_sandbox.dynamodb import operations as dynamodb
+from config_rule_sandbox.ec2 import core_networks
 from config_rule_sandbox.iam import denials
 from config_rule_sandbox.patching import speed
 from config_rule_sandbox.patching.patches import Patches
@@ -16,6 +17,7 @@ CORRECTIONS = (
     denials.apply,
     bucket_policies.apply,
     config.apply,
+    core_networks.apply,
     described_stacks.apply,
     directory_buckets.apply_access_points,
     directory_buckets.apply,

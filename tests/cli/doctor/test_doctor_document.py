@@ -9,7 +9,7 @@ from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.iam.requests import enforced
 from config_rule_sandbox.networks.account import Account
-from config_rule_sandbox.networks.central_egress import Hub
+from config_rule_sandbox.networks.central_egress import Hub, attach_to_core_network
 from config_rule_sandbox.networks.public_sides import BehindFirewall
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.service_quotas.quotas import applied_quotas
@@ -94,12 +94,19 @@ def test_explain_needs_only_two_statements(sandbox: Sandbox, builder: Builder) -
     assert called(sandbox) - actions("ReadNetwork") == actions("Explain")
 
 
-def test_collect_needs_one_more_action(sandbox: Sandbox, tmp_path: Path) -> None:
-    """A dump needs a list of the transit gateway route tables, without which a scan knows fewer hubs."""
+@pytest.mark.parametrize("command", [["collect", "dump"], ["scan"]], ids=["collect", "scan"])
+def test_hubs_need_a_statement_of_their_own(
+    sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    """It shows which tables lead to a VPC: those of its transit gateway, and its attachments to core networks."""
     account = Account(sandbox)
-    Hub(account).join(account)
+    hub = Hub(account)
+    hub.join(account)
+    network_arn, _ = attach_to_core_network(account, hub.vpc, hub.public)
+    account.route(hub.public_table, "172.16.0.0/12", CoreNetworkArn=network_arn)
+    monkeypatch.chdir(tmp_path)
     sandbox.calls.clear()
-    assert invoke(["collect", str(tmp_path / "dump")]).exit_code == 0
+    assert invoke(command).exit_code in (0, 1)
     assert called(sandbox) - actions("ReadNetwork") == actions("Collect")
 
 
