@@ -7,6 +7,7 @@ import pytest
 
 from express_path.domain.heal.records import Action, Blocker
 from express_path.domain.network.addresses import Family
+from express_path.domain.network.merging import merged
 from express_path.domain.network.resources import (
     Instance,
     NatGateway,
@@ -332,3 +333,86 @@ def test_core_networks_attachment_is_judged_by_its_subnets() -> None:
     """Where Network Manager shows the attachment's subnets, only the tables that their traffic consults count."""
     assert found_in(core("subnet-1")) == [Blocker.TRANSIT_UNKNOWN]
     assert found_in(core("subnet-tgw")) == []
+
+
+# --- accounts that disagree ------------------------------------------------------------------------------------------
+
+TGW_SUBNET = (subnet("subnet-tgw"),)
+APART = replace(HERE, subnet_ids=("subnet-tgw",))
+APART_TABLE = (table("rtb-tgw", subnets=("subnet-tgw",)),)
+TRUNCATED = by_id(TransitGatewayRouteTable("tgw-rtb-1", (), truncated=True))
+ELSEWHERE_NAT = replace(NAT, subnet_id="subnet-other")
+NO_WAY_BACK = {"subnets": (subnet("subnet-other"),), "tables": (table("rtb-other", subnets=("subnet-other",)),)}
+DISAGREEMENTS = {
+    "the transit gateway's routes": (
+        Blocker.TRANSIT_TRAFFIC,
+        vpc(transit_routes=LEADS_HERE),
+        vpc(transit_routes=()),
+    ),
+    "the state of the attachment": (
+        Blocker.TRANSIT_TRAFFIC,
+        vpc(transit_routes=LEADS_HERE),
+        vpc(transit_routes=LEADS_HERE, attachment=replace(HERE, state="deleted"), nat_routes=()),
+    ),
+    "the subnets of the attachment": (
+        Blocker.TRANSIT_TRAFFIC,
+        vpc(transit_routes=LEADS_HERE, subnets=TGW_SUBNET, tables=APART_TABLE),
+        vpc(transit_routes=LEADS_HERE, subnets=TGW_SUBNET, tables=APART_TABLE, attachment=APART),
+    ),
+    "the table of the attachment's subnet": (
+        Blocker.TRANSIT_TRAFFIC,
+        inspected(transit_routes=LEADS_HERE),
+        vpc(transit_routes=LEADS_HERE, subnets=TGW_SUBNET, tables=APART_TABLE, attachment=APART),
+    ),
+    "whether a search is whole": (
+        Blocker.TRANSIT_UNKNOWN,
+        vpc(transit_routes=(), transit_gateway_route_tables=TRUNCATED),
+        vpc(transit_routes=()),
+    ),
+    "which tables the transit gateway has": (
+        Blocker.TRANSIT_UNKNOWN,
+        vpc(transit_routes=(), transit_gateway_of_table={"tgw-rtb-1": "tgw-1", "tgw-rtb-2": "tgw-1"}),
+        vpc(transit_routes=()),
+    ),
+    "the routes of the NAT's table": (Blocker.TRANSIT_UNKNOWN, vpc(), unread()),
+    "the subnet of the NAT gateway": (
+        Blocker.TRANSIT_UNKNOWN,
+        vpc(**NO_WAY_BACK),
+        vpc(**NO_WAY_BACK, gateway=ELSEWHERE_NAT),
+    ),
+    "the subnets of a firewall on the way back": (
+        Blocker.TRANSIT_UNKNOWN,
+        back_through("vpce-fw", vpc_endpoints=by_id(APPLIANCE)),
+        back_through("vpce-fw", vpc_endpoints=by_id(replace(APPLIANCE, subnet_ids=("subnet-nat",)))),
+    ),
+    "the subnet of an interface on the way back": (
+        Blocker.TRANSIT_UNKNOWN,
+        back_through("eni-2", network_interfaces=by_id(SECOND)),
+        back_through("eni-2", network_interfaces=by_id(replace(SECOND, subnet_id="subnet-nat"))),
+    ),
+    "the instance that has an interface": (
+        Blocker.TRANSIT_UNKNOWN,
+        with_instance(network_interfaces={**INTERFACES, **by_id(SECOND)}),
+        with_instance(network_interfaces={**INTERFACES, **by_id(replace(SECOND, instance_id="i-9"))}),
+    ),
+    "the subnets of an attachment to a core network": (Blocker.TRANSIT_UNKNOWN, core("subnet-1"), core("subnet-tgw")),
+}
+"""What blocks, and two descriptions of a network that differ in one thing: with the first one it blocks, else it does not."""
+
+
+@pytest.mark.parametrize(("code", "blocking", "other"), DISAGREEMENTS.values(), ids=DISAGREEMENTS)
+def test_description_of_any_account_is_enough_to_block(code: Blocker, blocking: Snapshot, other: Snapshot) -> None:
+    """Which account describes the network as it is now is not known."""
+    assert found_in(blocking) == [code]
+    assert not {Blocker.TRANSIT_TRAFFIC, Blocker.TRANSIT_UNKNOWN} & set(found_in(other))
+    for first, second in ((blocking, other), (other, blocking)):
+        plan = planned(merged([first, replace(second, account_id="444455556666")]))
+        assert code in [found.code for found in plan.blockers]
+
+
+def test_table_that_only_one_account_could_read_whole_is_not_known() -> None:
+    """The message names the table."""
+    whole, truncated = vpc(transit_routes=()), vpc(transit_routes=(), transit_gateway_route_tables=TRUNCATED)
+    plan = planned(merged([whole, replace(truncated, account_id="444455556666")]))
+    message = evidence_of(plan, Blocker.TRANSIT_UNKNOWN)
+    assert message.startswith("stack parameter WarnOnly decides, because tgw-rtb-1 has more")

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from express_path.domain.heal.records import Blocker, Concern
-from express_path.domain.network.addresses import Cidr
+from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import (
     NetworkInterface,
     RouteTable,
@@ -18,7 +18,7 @@ from express_path.domain.network.resources import (
 )
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.hops import trace_from_any
-from express_path.domain.path.outcomes import Outcome, Trace, TraceState, nat_on
+from express_path.domain.path.outcomes import Outcome, TableLookup, Trace, TraceState, nat_on
 from express_path.domain.path.reasons import NAT_REASONS, NO_WAY_OUT
 from express_path.domain.path.routing import AddressSet
 from express_path.domain.path.tracing import Tracer
@@ -41,7 +41,8 @@ class Entrance:
     """Where a gateway lets traffic of other VPCs into a VPC.
 
     gateway_id is the transit gateway's id or the core network's ARN. attachment_id is empty if the attachment is not
-    listed; then each subnet of the VPC may be one of its subnets.
+    listed; then each subnet of the VPC may be one of its subnets. If accounts disagree about the attachment, subnet_ids has
+    the subnets that any of them shows.
     """
 
     kind: TargetKind
@@ -72,40 +73,53 @@ def transit_concerns(tracer: Tracer, table: RouteTable, network_role_arn: str) -
 
 def entrances(snapshot: Snapshot, vpc_id: str) -> Iterator[Entrance]:
     """Yield where traffic of other VPCs may enter a VPC; nowhere if no table of the VPC leads back to a gateway."""
-    tables = [table for table in snapshot.route_tables.values() if table.vpc_id == vpc_id]
+    listed = [table for table in snapshot.route_tables.values() if table.vpc_id == vpc_id]
+    tables = [version for table in listed for version in snapshot.versions_of(table)]
     subnet_ids = tuple(sorted(subnet.id for subnet in snapshot.subnets.values() if subnet.vpc_id == vpc_id))
     named = [(kind, gateway_id) for kind in _GATEWAYS for gateway_id in target_ids(tables, kind)]
     if not named:
         return
-    known = {**(snapshot.transit_gateway_attachments or {}), **(snapshot.core_network_attachments or {})}
-    attached = [
-        attachment
-        for _, attachment in sorted(known.items())
-        if (attachment.resource_type, attachment.resource_id) == ("vpc", vpc_id) and attachment.state not in _GONE
-    ]
-    for attachment in attached:
-        is_core = attachment.id in (snapshot.core_network_attachments or {})
-        kind = TargetKind.CORE_NETWORK if is_core else TargetKind.TRANSIT_GATEWAY
-        yield Entrance(kind, attachment.transit_gateway_id, attachment.id, attachment.subnet_ids or subnet_ids)
-    listed = {attachment.transit_gateway_id for attachment in attached}
+    attached = set()
+    for kind, attachments in zip(
+        _GATEWAYS, (snapshot.transit_gateway_attachments, snapshot.core_network_attachments), strict=True
+    ):
+        for _, attachment in sorted((attachments or {}).items()):
+            versions = [
+                version
+                for version in snapshot.versions_of(attachment)
+                if (version.resource_type, version.resource_id) == ("vpc", vpc_id) and version.state not in _GONE
+            ]
+            if versions:
+                attached.add(attachment.transit_gateway_id)
+                of_attachment = {subnet_id for version in versions for subnet_id in version.subnet_ids or subnet_ids}
+                yield Entrance(kind, attachment.transit_gateway_id, attachment.id, tuple(sorted(of_attachment)))
     for kind, gateway_id in named:
-        if gateway_id not in listed:
+        if gateway_id not in attached:
             yield Entrance(kind, gateway_id, "", subnet_ids)
 
 
 def _traces_over(tracer: Tracer, table: RouteTable, entrance: Entrance) -> dict[Cidr, Trace]:
     """Return the traces of S3 Express addresses from an entrance that have a way out and consult a table, by block."""
     snapshot = tracer.snapshot
-    subnets = [snapshot.subnets.get(subnet_id) for subnet_id in entrance.subnet_ids]
-    is_uncertain = any(subnet is None or tracer.governing_table(subnet) is None for subnet in subnets)
+    is_uncertain = any(None in _possible_tables(tracer, subnet_id) for subnet_id in entrance.subnet_ids)
     found = {}
+    # The route table of the gateway that led here is the first one, so all descriptions of the next one are followed.
+    state = TraceState(lookups=frozenset({TableLookup(entrance.gateway_id, Family.IPV4)}))
     for prefix_list in snapshot.express_prefix_lists:
         everything = (Cidr(prefix_list.family, 0, 0),)
         for block in everything if prefix_list.cidrs is None else prefix_list.cidrs:
-            trace = trace_from_any(tracer, entrance.subnet_ids, AddressSet(block), TraceState(), _UNLISTED)
+            trace = trace_from_any(tracer, entrance.subnet_ids, AddressSet(block), state, _UNLISTED)
             if (is_uncertain or table.id in trace.consulted) and any(map(_leaves, _outcomes(trace))):
                 found[block] = trace
     return found
+
+
+def _possible_tables(tracer: Tracer, subnet_id: str) -> list[RouteTable | None]:
+    """Return the route tables that may govern a subnet: several if accounts disagree about it. None: it is not known."""
+    subnet = tracer.snapshot.subnets.get(subnet_id)
+    if subnet is None:
+        return [None]
+    return [table for version in tracer.snapshot.versions_of(subnet) for table in tracer.possible_tables(version)]
 
 
 def _outcomes(trace: Trace) -> Iterator[Outcome]:
@@ -125,7 +139,8 @@ def _tables_that_lead_to(
     """Yield the transit gateway's route tables in which a route to the entrance wins for an address of these blocks."""
     wanted = list(blocks)
     for _, table in sorted((tracer.snapshot.transit_gateway_route_tables or {}).items()):
-        if table.truncated or not entrance.attachment_id:
+        is_unread = all(version.truncated for version in tracer.snapshot.versions_of(table))
+        if is_unread or not entrance.attachment_id:
             continue
         indexes = tracer.indexes_of(table)
         routed = (routes for index in indexes for block in wanted for _, routes in index.split(block))
@@ -147,7 +162,8 @@ def _is_whole(tracer: Tracer, entrance: Entrance) -> bool:
     read = tracer.snapshot.transit_gateway_route_tables or {}
     return (
         bool(entrance.attachment_id and listed)
-        and all(table_id in read and not read[table_id].truncated for table_id in listed)
+        and read.keys() >= set(listed)
+        and not _truncated_tables(tracer.snapshot, entrance)
         and not any(
             unreadable.route.target_id == entrance.attachment_id
             for table_id in listed
@@ -160,6 +176,16 @@ def _is_whole(tracer: Tracer, entrance: Entrance) -> bool:
 def _listed_tables(snapshot: Snapshot, entrance: Entrance) -> list[str]:
     tables = (snapshot.transit_gateway_of_table or {}).items()
     return sorted(table_id for table_id, gateway_id in tables if gateway_id == entrance.gateway_id)
+
+
+def _truncated_tables(snapshot: Snapshot, entrance: Entrance) -> list[str]:
+    """Return the tables of the entrance's transit gateway that some account could not read whole."""
+    read = snapshot.transit_gateway_route_tables or {}
+    return [
+        table_id
+        for table_id in _listed_tables(snapshot, entrance)
+        if table_id in read and any(version.truncated for version in snapshot.versions_of(read[table_id]))
+    ]
 
 
 def _may_come(tracer: Tracer, vpc_id: str, entrance: Entrance, traces: Iterable[Trace]) -> bool:
@@ -207,34 +233,41 @@ class _WayBack:
         while not self._is_unknown and (left := self._tables.keys() - followed):
             table = self._tables[min(left)]
             followed.add(table.id)
-            if any(target_ids([table], kind) for kind in _GATEWAYS):
+            versions = self._snapshot.versions_of(table)
+            if any(target_ids(versions, kind) for kind in _GATEWAYS):
                 return True
-            for endpoint_id in target_ids([table], TargetKind.VPC_ENDPOINT):
+            for endpoint_id in target_ids(versions, TargetKind.VPC_ENDPOINT):
                 self._add_endpoint(endpoint_id)
             for kind in (TargetKind.NETWORK_INTERFACE, TargetKind.INSTANCE):
-                for target_id in target_ids([table], kind):
+                for target_id in target_ids(versions, kind):
                     self.add_interface(target_id)
         return self._is_unknown
 
     def add_nat_gateway(self, gateway_id: str) -> None:
         """Follow the table of a NAT gateway: its subnet's, or a regional one's own."""
         gateway = self._snapshot.nat_gateways.get(gateway_id)
-        if gateway is None or gateway.vpc_id != self._vpc_id:
-            self._is_unknown = True
-        elif gateway.subnet_id:
-            self._add_subnet(gateway.subnet_id)
-        elif table := self._snapshot.route_tables.get(gateway.route_table_id or ""):
-            self._tables[table.id] = table
-        else:
-            self._is_unknown = True
+        self._is_unknown |= gateway is None
+        for version in self._snapshot.versions_of(gateway) if gateway else ():
+            if version.vpc_id != self._vpc_id:
+                self._is_unknown = True
+            elif version.subnet_id:
+                self._add_subnet(version.subnet_id)
+            elif table := self._snapshot.route_tables.get(version.route_table_id or ""):
+                self._tables[table.id] = table
+            else:
+                self._is_unknown = True
 
     def add_interface(self, target_id: str) -> None:
         """Follow the tables of all interfaces of the instance that a route names by its id or by that of an interface."""
-        interfaces = self._snapshot.network_interfaces or {}
-        named = [interface for interface in interfaces.values() if target_id in (interface.id, interface.instance_id)]
+        interfaces = [
+            version
+            for interface in (self._snapshot.network_interfaces or {}).values()
+            for version in self._snapshot.versions_of(interface)
+        ]
+        named = [interface for interface in interfaces if target_id in (interface.id, interface.instance_id)]
         self._is_unknown |= not named
         for interface in named:
-            self._add_instance_of(interface, interfaces.values())
+            self._add_instance_of(interface, interfaces)
 
     def _add_instance_of(self, interface: NetworkInterface, interfaces: Iterable[NetworkInterface]) -> None:
         self._add_subnet(interface.subnet_id)
@@ -251,19 +284,18 @@ class _WayBack:
 
     def _add_endpoint(self, endpoint_id: str) -> None:
         endpoint = self._snapshot.vpc_endpoints.get(endpoint_id)
-        if endpoint is None:
-            self._is_unknown = True
-        elif endpoint.endpoint_type != "gateway":
-            for subnet_id in endpoint.subnet_ids:
-                self._add_subnet(subnet_id)
+        self._is_unknown |= endpoint is None
+        for version in self._snapshot.versions_of(endpoint) if endpoint else ():
+            if version.endpoint_type != "gateway":
+                for subnet_id in version.subnet_ids:
+                    self._add_subnet(subnet_id)
 
     def _add_subnet(self, subnet_id: str) -> None:
-        subnet = self._snapshot.subnets.get(subnet_id)
-        table = self._tracer.governing_table(subnet) if subnet else None
-        if table:
-            self._tables[table.id] = table
-        else:
-            self._is_unknown = True
+        for table in _possible_tables(self._tracer, subnet_id):
+            if table:
+                self._tables[table.id] = table
+            else:
+                self._is_unknown = True
 
 
 def _unknown(snapshot: Snapshot, table: RouteTable, entrance: Entrance, network_role_arn: str) -> Concern:
@@ -290,9 +322,7 @@ def _what_decides(snapshot: Snapshot, entrance: Entrance, network_role_arn: str)
             reads = "networkmanager:ListAttachments and networkmanager:GetVpcAttachment"
             return f"the plan function's role (stack output PlanRoleArn) needs {reads} to find the subnets of the attachment"
         return "stack parameter WarnOnly decides, because the routes of a core network are not read"
-    read = snapshot.transit_gateway_route_tables or {}
-    truncated = [key for key in _listed_tables(snapshot, entrance) if key in read and read[key].truncated]
-    if truncated:
+    if truncated := _truncated_tables(snapshot, entrance):
         return f"stack parameter WarnOnly decides, because {truncated[0]} has more routes than one search returns"
     owner = f"the account that owns {entrance.gateway_id}"
     if network_role_arn:
