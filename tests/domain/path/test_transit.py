@@ -5,6 +5,7 @@ from itertools import permutations
 
 import pytest
 
+from express_path.domain.network.merging import merged
 from express_path.domain.network.resources import Rank, TransitGatewayAttachment, TransitGatewayRouteTable
 from express_path.domain.network.snapshot import Snapshot
 from tests.support.make import by_id, route, snapshot, subnet, table, verdict_on
@@ -145,3 +146,38 @@ def test_an_attachment_that_is_not_available_is_named_with_its_state() -> None:
     second = replace(SPOKE, id="tgw-attach-zz")
     attachments = {**(network.transit_gateway_attachments or {}), second.id: second}
     assert verdict_on(replace(network, transit_gateway_attachments=attachments)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+
+
+BY_POLICY = replace(SPOKE, route_table_id=None, policy_table_id="tgw-ptb-1")
+LEADS_NOWHERE = replace(hub(), transit_gateway_route_tables=by_id(replace(TO_EGRESS, routes=())))
+DISAGREEMENTS = {
+    "a policy table decides, or a route table to a NAT": (
+        "NAT_BEYOND_TRANSIT_GATEWAY",
+        hub(spoke=BY_POLICY),
+        hub(),
+    ),
+    "a policy table decides, or a route table that leads nowhere": (
+        "UNRESOLVED_EGRESS",
+        replace(LEADS_NOWHERE, transit_gateway_attachments=by_id(BY_POLICY, EGRESS)),
+        LEADS_NOWHERE,
+    ),
+    "a search that is whole, or not": (
+        "UNRESOLVED_EGRESS",
+        replace(hub(), transit_gateway_route_tables=by_id(replace(TO_EGRESS, routes=(), truncated=True))),
+        LEADS_NOWHERE,
+    ),
+}
+
+
+@pytest.mark.parametrize(("reason", "one", "other"), DISAGREEMENTS.values(), ids=DISAGREEMENTS)
+def test_accounts_disagree_about_what_decides(reason: str, one: Snapshot, other: Snapshot) -> None:
+    """Each description counts, and the worst result is reported."""
+    for first, second in ((one, other), (other, one)):
+        assert verdict_on(merged([first, replace(second, account_id="444455556666")])).reason == reason
+
+
+def test_account_that_sees_no_association_takes_that_of_another_one() -> None:
+    """Only the owner of a transit gateway sees associations, whether with a route table or with a policy table."""
+    spoke_owner = hub(spoke=replace(SPOKE, route_table_id=None))
+    for seen, reason in ((hub(), "NAT_BEYOND_TRANSIT_GATEWAY"), (hub(spoke=BY_POLICY), "UNRESOLVED_EGRESS")):
+        assert verdict_on(merged([spoke_owner, replace(seen, account_id="444455556666")])).reason == reason

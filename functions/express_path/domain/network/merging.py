@@ -219,19 +219,19 @@ def _attachments(descriptions: list[TransitGatewayAttachment]) -> list[TransitGa
 
     A transit gateway's owner sees associations, and a VPC's owner the attachment's subnets.
     """
-    tables: list[str | None] = [each.route_table_id for each in descriptions if each.route_table_id]
-    policy_tables: list[str | None] = [each.policy_table_id for each in descriptions if each.policy_table_id]
+    seen = [(each.route_table_id, each.policy_table_id) for each in descriptions]
+    associations = [association for association in seen if any(association)]
     subnets: list[tuple[str, ...] | None] = [each.subnet_ids for each in descriptions if each.subnet_ids]
     return [
         replace(
             each,
-            route_table_id=table_id,
+            route_table_id=route_table_id,
+            policy_table_id=policy_table_id,
             subnet_ids=tuple(sorted(subnet_ids)) if subnet_ids else None,
             appliance_mode=any(each.appliance_mode for each in descriptions),
-            policy_table_id=next(iter(policy_tables), None),
         )
-        for each in descriptions
-        for table_id in ([each.route_table_id] if each.route_table_id else tables or [None])
+        for each, association in zip(descriptions, seen, strict=True)
+        for route_table_id, policy_table_id in ([association] if any(association) else associations or [(None, None)])
         for subnet_ids in ([each.subnet_ids] if each.subnet_ids else subnets or [None])
     ]
 

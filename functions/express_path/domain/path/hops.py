@@ -537,25 +537,27 @@ def _trace_from_table_of(
     tracer: RouteTracer, attachment: TransitGatewayAttachment, addresses: AddressSet, state: TraceState
 ) -> Trace:
     """Continue from the transit gateway route table that an attachment is associated with."""
-    tables = tracer.snapshot.transit_gateway_route_tables
-    table = (tables or {}).get(attachment.route_table_id or "")
-    note = ""
     if attachment.policy_table_id:
         note = _POLICY_TABLE.format(attachment.id, attachment.policy_table_id)
-    elif attachment.route_table_id is None:
-        note = _BOTH_NEEDED
-    elif tables is None:
-        note = _TABLES_NEEDED
-    elif table is None:
-        note = f"the route table of {attachment.id} cannot be read; {_TABLES_NEEDED}"
-    elif table.truncated:
-        note = f"{table.id} has more routes than one search returns"
         return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note)
+    tables = tracer.snapshot.transit_gateway_route_tables
+    table = (tables or {}).get(attachment.route_table_id or "")
     if table is None:
-        lacks = "" if attachment.policy_table_id else "ec2:SearchTransitGatewayRoutes"
-        unknown = None if attachment.policy_table_id else Unknown.PERMISSION
-        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=lacks, unknown=unknown)
-    return trace_from(tracer, NextTable(table, state), addresses)
+        note = (
+            _TABLES_NEEDED if tables is None else f"the route table of {attachment.id} cannot be read; {_TABLES_NEEDED}"
+        )
+        if attachment.route_table_id is None:
+            note = _BOTH_NEEDED
+        lacks = "ec2:SearchTransitGatewayRoutes"
+        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=lacks, unknown=Unknown.PERMISSION)
+    versions = tracer.snapshot.versions_of(table)
+    possible = []
+    if any(version.truncated for version in versions):
+        note = f"{table.id} has more routes than one search returns"
+        possible.append(without_hop(addresses, Reason.UNRESOLVED_EGRESS, note))
+    if not all(version.truncated for version in versions):
+        possible.append(trace_from(tracer, NextTable(table, state), addresses))
+    return any_of(possible)
 
 
 def _certain_beyond_transit_gateway(outcome: Outcome) -> Outcome:
