@@ -220,7 +220,9 @@ class Planner:
         evidence = self._evidence(evaluator, verdict, has_preflight=has_preflight)
         approval = view.table.approval if needs_approval else None
         run = (
-            approval_run(self._services.aws.ssm, approval.run_id, self.settings.approval_document) if approval else None
+            approval_run(self._services.aws.ssm, approval.run_id, self.settings, table_id, request.run_id)
+            if approval and table_id
+            else None
         )
         creators = creators_of(self._services.ledger, view.vpc)
         context = PlanContext(evidence, self.settings, now, view, request.started_by, needs_approval, run, creators)

@@ -13,7 +13,7 @@ from botocore.stub import Stubber
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.service_quotas.quotas import applied_quotas
 from express_path.adapters.aws import Aws
-from express_path.adapters.heal_reader import ENDED, evidence_for, failed_steps, has_ended
+from express_path.adapters.heal_reader import ENDED, evidence_for, failed_steps, has_ended, shown_input, shown_inputs
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.heal.failures import Failure
 from express_path.domain.heal.preflight import (
@@ -246,3 +246,15 @@ def test_failed_steps_after_a_long_loop_are_read_too(ssm: Any) -> None:
         stub.add_response("describe_automation_step_executions", last, {**asked, "NextToken": "2"})
         found = failed_steps(ssm, RUN)
     assert found == [Failure(name, "", "", f"{name} failed") for name in ("confirmPlan", "recordFailed")]
+
+
+@pytest.mark.parametrize("shown", ["Approve?\nPlan: 1", '"Approve?\nPlan: 1"', r'"Approve?\nPlan: 1"'])
+def test_message_of_an_approval_step_in_each_form(shown: str) -> None:
+    """AWS does not say whether inputs of steps are shown as they are, in quotation marks, or as JSON."""
+    assert shown_input(shown).split("\n") == ["Approve?", "Plan: 1"]
+
+
+@pytest.mark.parametrize("shown", ['["ann", "bob"]', "[ann, bob]", "ann,bob", r'"[\"ann\",\"bob\"]"'])
+def test_approvers_of_an_approval_step_in_each_form(shown: str) -> None:
+    """The same for a list."""
+    assert shown_inputs(shown) == {"ann", "bob"}

@@ -137,6 +137,40 @@ def test_approval_counts_only_if_systems_manager_confirms_it(approval: Approval,
     assert f"is from a run of {HEAL}" in forged(approval, vpc, approval.deployment.start(other.subnet), fingerprint)
 
 
+def test_approval_of_a_plan_that_quotes_another_plan_does_not_count(
+    approval: Approval, builder: Builder, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Somebody writes the fingerprint of another plan into a Sid, which a warning of the approved plan quotes."""
+    [details] = approval.deployment.heal(vpc.subnet, DryRun="true")["Outputs"]["plan.Details"]
+    fingerprint = str(json.loads(details)["fingerprint"])
+    full_access = {"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": "*"}
+    forged_statement = {
+        **full_access,
+        "Effect": "Deny",
+        "Action": "s3express:DeleteBucket",
+        "Sid": f"Plan{fingerprint}",
+    }
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [full_access, forged_statement]})
+    approval.deployment.ssm.put_parameter(Name="/policy", Type="String", Value=policy)
+    monkeypatch.setenv("ENDPOINT_POLICY_PARAMETER", "/policy")
+    other = approval.approve(Vpc(builder).subnet)
+    assert fingerprint in approval.messages()[-1]
+    monkeypatch.delenv("ENDPOINT_POLICY_PARAMETER")
+    assert "about another plan" in forged(approval, vpc, other, fingerprint)
+
+
+def test_approval_counts_once_whatever_the_ledger_says(approval: Approval, vpc: Vpc) -> None:
+    """After a heal and its undo, somebody writes into the ledger that the approval was not used."""
+    deployment = approval.deployment
+    assert status(approval.answer(approval.start(vpc.subnet))) == "Success"
+    heal = str(deployment.ledger.item(f"TABLE#{vpc.table}")["healRunId"])
+    assert status(deployment.undo(heal)) == "Success"
+    deployment.ledger.write(f"TABLE#{vpc.table}", approvalState="APPROVED")
+    run = deployment.heal(vpc.subnet)
+    assert (status(run), deployment.associations(vpc.id)) == ("Failed", {})
+    assert f"run {heal} has used the approval" in run["FailureMessage"]
+
+
 def test_approval_in_another_version_of_the_runbook_does_not_count(approval: Approval, vpc: Vpc) -> None:
     """Somebody may add a version of the document that shows and records whatever they want."""
     content = json.dumps(runbook(APPROVED) | {"description": "another"})

@@ -27,6 +27,7 @@ from express_path.domain.heal.preflight import (
     Quota,
     tcp_ports,
 )
+from express_path.domain.heal.records import HealSettings
 from express_path.domain.heal.undo import LiveResources
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
@@ -257,46 +258,87 @@ _APPROVE = ("approve", "aws:approve")
 """The name and the action of the step that asks, in runbooks/AddS3ExpressGatewayEndpointWithApproval.yaml."""
 
 
-def approval_run(ssm: "SSMClient", run_id: str, document: str) -> ApprovalRun | None:
-    """Read what a run showed to approvers and what they answered; None if Systems Manager lists no such run.
+def approval_run(
+    ssm: "SSMClient", approval_run_id: str, settings: HealSettings, table_id: str, heal_run_id: str
+) -> ApprovalRun | None:
+    """Read what a run showed to approvers, what they answered, and whether a heal of the route table has used the answer.
 
-    document is the runbook that asks; its default version is read, too. Raise ApiError.
+    None if Systems Manager lists no such run. heal_run_id is the heal that is about to use it. The default version of the
+    runbook that asks is read, too. Raise ApiError.
     https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_StepExecution.html
     """
-    found = _execution(ssm, run_id) if _RUN_ID.fullmatch(run_id) else None
+    found = _execution(ssm, approval_run_id) if _RUN_ID.fullmatch(approval_run_id) else None
     if found is None:
         return None
     with calling("ssm:DescribeDocument"):
-        default_version = ssm.describe_document(Name=document)["Document"].get("DefaultVersion", "")
+        default_version = ssm.describe_document(Name=settings.approval_document)["Document"].get("DefaultVersion", "")
     function = "".join(found.get("Parameters", {}).get("PlanFunctionName", []))
-    run = ApprovalRun(
-        found.get("DocumentName", ""), found.get("DocumentVersion", ""), default_version, _function_name(function)
-    )
+    run = ApprovalRun(found.get("DocumentName", ""), found.get("DocumentVersion", ""), default_version, function)
     for step in found.get("StepExecutions", []):
         if (step.get("StepName"), step.get("Action")) == _APPROVE:
             inputs = step.get("Inputs", {})
             run = replace(
                 run,
                 status="".join(step.get("Outputs", {}).get("ApprovalStatus", [])),
-                message=inputs.get("Message", ""),
-                approvers=_approvers(inputs.get("Approvers", "")),
+                message=shown_input(inputs.get("Message", "")),
+                approvers=shown_inputs(inputs.get("Approvers", "")),
                 decided_at=step.get("ExecutionEndTime"),
             )
-    return run
+    if run.decided_at is None:
+        return run
+    used_by = _heal_since(ssm, run.decided_at, settings.heal_document, table_id, heal_run_id)
+    return replace(run, used_by=used_by)
 
 
-def _function_name(function: str) -> str:
-    """Return the name of a Lambda function that is given by its name or its ARN."""
-    return function.split(":")[6] if function.startswith("arn:") else function.partition(":")[0]
+_LONGEST_HEAL = timedelta(hours=6)
+"""How long a heal takes at most, with all looks at whether it is its turn. Runs are found by the time of their start."""
 
 
-def _approvers(text: str) -> frozenset[str]:
-    """Return the approvers in the input of a step, which is JSON; none if it has another form."""
+def _heal_since(ssm: "SSMClient", since: datetime, document: str, table_id: str, heal_run_id: str) -> str:
+    """Return another run that set out to associate a route table and ended since a time; empty if there is none.
+
+    Systems Manager shows it even if the ledger does not. Raise ApiError.
+    https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_AutomationExecutionMetadata.html
+    """
+    rows = pages(
+        ssm,
+        "ssm",
+        "describe_automation_executions",
+        "AutomationExecutionMetadataList",
+        Filters=[
+            {"Key": "DocumentNamePrefix", "Values": [document]},
+            {"Key": "StartTimeAfter", "Values": [(since - _LONGEST_HEAL).strftime("%Y-%m-%dT%H:%M:%SZ")]},
+        ],
+    )
+    for row in rows:
+        outputs = row.get("Outputs", {})
+        endpoints = outputs.get("recordIntent.VpcEndpointId", [])
+        has_intended = outputs.get("plan.RouteTableId") == [table_id] and any(
+            id_.startswith("vpce-") for id_ in endpoints
+        )
+        is_other = row["DocumentName"] == document and row["AutomationExecutionId"] != heal_run_id
+        if is_other and has_intended and row.get("ExecutionEndTime", since) >= since:
+            return str(row["AutomationExecutionId"])
+    return ""
+
+
+def shown_input(text: str) -> str:
+    """Return a text from the input of a step, which Systems Manager may show as it is, in quotation marks, or as JSON.
+
+    AWS does not document the form: "Fully-resolved values passed into the step before execution"
+    (https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_StepExecution.html).
+    """
     try:
-        found = json.loads(text)
+        shown = json.loads(text)
     except ValueError:
-        return frozenset()
-    return frozenset(map(str, found)) if isinstance(found, list) else frozenset()
+        return text.removeprefix('"').removesuffix('"')
+    return shown if isinstance(shown, str) else text
+
+
+def shown_inputs(text: str) -> frozenset[str]:
+    """Return the texts of a list from the input of a step, which Systems Manager may show as JSON or as plain words."""
+    words = shown_input(text).strip("[]").split(",")
+    return frozenset(word.strip(" \"'") for word in words)
 
 
 def failed_steps(ssm: "SSMClient", run_id: str) -> list[Failure]:

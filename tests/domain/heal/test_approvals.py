@@ -129,7 +129,9 @@ def test_message_is_never_longer_than_aws_sends(number: int) -> None:
 
 # --- what Systems Manager confirms -----------------------------------------------------------------------------------
 
-SETTINGS = HealSettings(approvers=("ann", "bob"), approval_document="Ask", plan_function="plan")
+SETTINGS = HealSettings(
+    approvers=("ann", "bob"), approval_document="Ask", plan_function="us-east-1:111122223333:function:plan"
+)
 RUN = ApprovalRun(
     "Ask", "3", "3", "plan", "Approved", f"Approve?\nPlan: {'f' * 64}", frozenset({"bob", "ann"}), decided_at=NOW
 )
@@ -137,7 +139,9 @@ RUN = ApprovalRun(
 
 def test_run_that_asked_about_this_plan_confirms_the_approval() -> None:
     """It is a run of the stack's document, version, and function, and an approver approved within the last hour."""
-    assert why_not_confirmed(RUN, "f" * 64, NOW + timedelta(seconds=3599), SETTINGS) == ""
+    for named in ("plan", "arn:aws:lambda:us-east-1:111122223333:function:plan"):
+        run = replace(RUN, plan_function=named)
+        assert why_not_confirmed(run, "f" * 64, NOW + timedelta(seconds=3599), SETTINGS) == ""
 
 
 @pytest.mark.parametrize(
@@ -147,6 +151,20 @@ def test_run_that_asked_about_this_plan_confirms_the_approval() -> None:
         (replace(RUN, document="Mine"), "is from a run of Mine, version 3, with plan, and must be from Ask"),
         (replace(RUN, version="4"), "version 4"),
         (replace(RUN, plan_function="mine"), "with mine, and must be"),
+        (
+            replace(RUN, plan_function="arn:aws:lambda:us-east-1:999999999999:function:plan"),
+            "with arn:aws:lambda:us-east-1:9",
+        ),
+        (
+            replace(RUN, plan_function="arn:aws:lambda:eu-west-1:111122223333:function:plan"),
+            "with arn:aws:lambda:eu-west-1",
+        ),
+        (
+            replace(RUN, plan_function="arn:aws:lambda:us-east-1:111122223333:function:plan:7"),
+            "function:plan:7, and must be",
+        ),
+        (replace(RUN, plan_function="999999999999:function:plan"), "with 999999999999:function:plan, and must be"),
+        (replace(RUN, plan_function="plan:7"), "with plan:7, and must be"),
         (replace(RUN, status="Rejected"), "status: Rejected"),
         (replace(RUN, status=""), "status: none"),
         (replace(RUN, approvers=frozenset({"mallory"})), "no approver of the stack approved"),
@@ -154,6 +172,9 @@ def test_run_that_asked_about_this_plan_confirms_the_approval() -> None:
         (replace(RUN, decided_at=NOW - timedelta(hours=1)), "has expired"),
         (replace(RUN, decided_at=NOW + timedelta(minutes=1)), "has expired"),
         (replace(RUN, decided_at=None), "has expired"),
+        (replace(RUN, message=f'Plan: {"e" * 64}\n- X: "Sid Plan: {"f" * 64}"'), "about another plan"),
+        (replace(RUN, message=f"Plan: {'e' * 64}\u2028Plan: {'f' * 64}"), "about another plan"),
+        (replace(RUN, used_by="run-2"), "run run-2 has used the approval"),
     ],
 )
 def test_approval_that_only_the_ledger_has_does_not_count(run: ApprovalRun | None, expected: str) -> None:

@@ -72,6 +72,7 @@ def test_every_setting_is_read() -> None:
         "HEAL_DOCUMENT_NAME": "Heal",
         "APPROVAL_DOCUMENT_NAME": "Ask",
         "AWS_LAMBDA_FUNCTION_NAME": "plan",
+        "AWS_REGION": "us-east-1",
     }
     assert parse_settings(values, ACCOUNT_ID) == HealSettings(
         owner_tags=("terraform", "managed-by=pulumi"),
@@ -86,7 +87,7 @@ def test_every_setting_is_read() -> None:
         approval_topic_arn="arn:aws:sns:us-east-1:123456789012:AutomationApprovals",
         heal_document="Heal",
         approval_document="Ask",
-        plan_function="plan",
+        plan_function=f"us-east-1:{ACCOUNT_ID}:function:plan",
     )
 
 

@@ -53,7 +53,8 @@ class ApprovalRun:
     """What Systems Manager shows of the run that, as the ledger says, asked for an approval.
 
     document and version are what it ran, default_version is the document's version that starts now, and plan_function is the
-    function that made its plan. status, message, and approvers are those of its approval step, which ended at decided_at.
+    name or ARN of the function that made its plan. status, message, and approvers are those of its approval step, which ended
+    at decided_at. used_by is another heal of the route table since then, empty if there is none.
     """
 
     document: str
@@ -64,6 +65,7 @@ class ApprovalRun:
     message: str = ""
     approvers: frozenset[str] = frozenset()
     decided_at: datetime | None = None
+    used_by: str = ""
 
 
 def why_not_confirmed(run: ApprovalRun | None, fingerprint: str, now: datetime, settings: HealSettings) -> str:
@@ -73,19 +75,37 @@ def why_not_confirmed(run: ApprovalRun | None, fingerprint: str, now: datetime, 
     """
     if run is None:
         return "Systems Manager lists no run that asked for the approval in the ledger"
-    expected = (settings.approval_document, run.default_version, settings.plan_function)
-    if (run.document, run.version, run.plan_function) != expected:
+    expected = (settings.approval_document, run.default_version)
+    if (run.document, run.version) != expected or not _is_function(run.plan_function, settings.plan_function):
         return (
             f"the approval in the ledger is from a run of {run.document}, version {run.version}, with {run.plan_function}, "
             f"and must be from {settings.approval_document}, version {run.default_version}, with {settings.plan_function}"
         )
     if run.status != "Approved" or run.approvers != frozenset(settings.approvers):
         return f"no approver of the stack approved in the run that the ledger names (status: {run.status or 'none'})"
-    if fingerprint not in run.message:
+    # The whole line, because the message also quotes what others wrote.
+    if _plan_line(fingerprint) not in run.message.split("\n"):
         return "the run that the ledger names asked the approvers about another plan"
     if run.decided_at is None or not 0 <= (now - run.decided_at).total_seconds() < APPROVED_SECONDS:
         return "the approval of the run that the ledger names has expired"
+    if run.used_by:
+        return f"run {run.used_by} has used the approval of the run that the ledger names"
     return ""
+
+
+def _is_function(named: str, function: str) -> bool:
+    """Return whether a name or an ARN is that of a function, which is given as Region:account:function:name.
+
+    A version or an alias of the function is another function, and so is one of the same name in another account.
+    """
+    return named == function.rpartition(":")[2] or (
+        named.startswith("arn:") and named.partition(":lambda:")[2] == function
+    )
+
+
+def _plan_line(fingerprint: str) -> str:
+    """Return the line of the message that says what is approved."""
+    return f"Plan: {fingerprint}"
 
 
 class ApprovalStep(StrEnum):
@@ -160,7 +180,7 @@ def approval_message(plan: Plan, moved: Sequence[str]) -> str:
         "- You can undo the heal: express-path heals shows the command.",
         "",
         f"Reason: {_quoted(verdict.annotation)} ({verdict.subnet_id})",
-        f"Plan: {plan.fingerprint}",
+        _plan_line(plan.fingerprint),
     ]
     return _with_concerns("\n".join(lines), plan.warnings)
 

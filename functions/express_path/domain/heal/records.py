@@ -105,8 +105,8 @@ class HealSettings:
     are the buckets and access points for whose policies POLICY_WOULD_DENY is only a warning. calendar is
     the name or ARN of the change calendar that must be open, and policy_parameter the SSM parameter with the policy of
     endpoints that heals create; each is empty if there is none. policy is the text of that parameter. In mode APPROVAL,
-    the approvers get a request through the SNS topic from a run of approval_document, whose plan is that of plan_function,
-    before heal_document starts.
+    the approvers get a request through the SNS topic from a run of approval_document, whose plan is that of plan_function
+    (Region:account:function:name), before heal_document starts.
     """
 
     owner_tags: tuple[str, ...] = ()
@@ -175,6 +175,7 @@ def parse_settings(values: Mapping[str, str], account_id: str) -> HealSettings:
     """
     defaults = HealSettings()
     warn_only = _words(values.get("WARN_ONLY", ",".join(defaults.warn_only)))
+    function = values.get("AWS_LAMBDA_FUNCTION_NAME", "")
     excepted = [found[1] for found in map(_EXCEPTED.fullmatch, warn_only) if found]
     return replace(
         parse_owners(values),
@@ -188,7 +189,7 @@ def parse_settings(values: Mapping[str, str], account_id: str) -> HealSettings:
         approval_topic_arn=values.get("APPROVAL_TOPIC_ARN", ""),
         heal_document=values.get("HEAL_DOCUMENT_NAME", ""),
         approval_document=values.get("APPROVAL_DOCUMENT_NAME", ""),
-        plan_function=values.get("AWS_LAMBDA_FUNCTION_NAME", ""),
+        plan_function=f"{values.get('AWS_REGION', '')}:{account_id}:function:{function}" if function else "",
     )
 
 
