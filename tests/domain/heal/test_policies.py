@@ -3,6 +3,7 @@
 import json
 import tracemalloc
 from collections.abc import Callable
+from datetime import UTC, datetime
 from time import process_time
 from typing import Any
 
@@ -86,10 +87,29 @@ def chosen(*statements: dict[str, Any], used: str = NEW_ENDPOINT, has_it: bool =
     """Return the concerns about the policy that the stack's settings name, for a new endpoint or one that has it."""
     document = json.dumps({"Statement": list(statements)})
     policies = [of_endpoint(used, document + " ")] if has_it else []
-    return list(policy_concerns(policies, endpoint(used), HealSettings(policy=document)))
+    return list(policy_concerns(policies, endpoint(used), HealSettings(policy=document), NOW))
+
+
+NOW = datetime(2026, 11, 28, 12, tzinfo=UTC)
+
+
+def denying(operator: str, key: str, *values: str) -> dict[str, Any]:
+    """Return a statement that denies everything under a condition."""
+    return {**statement("Deny", "*"), "Condition": {operator: {key: list(values)}}}
 
 
 NO_SESSION = {
+    "denies each resource of the Region": [
+        ALLOW,
+        {**statement("Deny", "*"), "Resource": "arn:aws:s3express:us-east-1:*:*"},
+    ],
+    "allows another Region": [{**ALLOW, "Resource": "arn:aws:s3express:eu-west-1:*:*"}],
+    "denies with and without TLS": [ALLOW, denying("Bool", "aws:SecureTransport", "true", "false")],
+    "denies from a day in the past": [ALLOW, denying("DateGreaterThan", "aws:CurrentTime", "2020-01-01T00:00:00Z")],
+    "denies until a day in the future": [ALLOW, denying("NumericLessThan", "aws:EpochTime", "4000000000")],
+    "denies all principals": [ALLOW, denying("ArnLike", "aws:PrincipalArn", "arn:aws:*:*:*:*")],
+    "denies whoever has an ARN": [ALLOW, denying("Null", "aws:PrincipalArn", "false")],
+    "denies all accounts' resources": [ALLOW, denying("StringLike", "aws:ResourceAccount", "*")],
     "denies everything": [ALLOW, statement("Deny", "*")],
     "denies sessions": [ALLOW, statement("Deny", "s3express:CreateSession")],
     "allows another service": [statement("Allow", "s3:*")],
@@ -110,6 +130,21 @@ def test_chosen_policy_that_allows_no_session_blocks(statements: list[dict[str, 
     assert "EndpointPolicyParameter" in concern.fix
     [concern] = chosen(*statements, used="vpce-1", has_it=True)
     assert (concern.resource, concern.only_warns) == ("vpce-1", False)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        ("Bool", "aws:SecureTransport", "false"),
+        ("DateGreaterThan", "aws:CurrentTime", "2030-01-01T00:00:00Z"),
+        ("ArnNotLike", "aws:PrincipalArn", "arn:aws:iam::111122223333:*"),
+        ("Null", "aws:PrincipalOrgID", "false"),
+    ],
+    ids=lambda condition: condition[1],
+)
+def test_chosen_policy_that_allows_some_sessions_now_does_not_block(condition: tuple[str, str, str]) -> None:
+    """Some requests can have values with which the statement does not apply."""
+    assert all(concern.only_warns for concern in chosen(ALLOW, denying(*condition)))
 
 
 def test_chosen_policy_that_restricts_is_shown() -> None:

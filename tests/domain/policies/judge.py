@@ -7,7 +7,9 @@ It shares nothing with the product. What it assumes about requests from a client
   begin with vpc-, and those of endpoints with vpce-.
 - The client calls S3 itself: no AWS service calls in its name, and it is no AWS service.
 - Credentials of an EC2 instance are those of the client: of the same VPC, and of the same private address.
-- The Region is that of the endpoint. A VPC that a statement names together with Regions is in one of these.
+- The Region is that of the endpoint, and of every resource. A VPC that a statement names together with Regions is in one
+  of these.
+- Every request is signed, so it has a principal's ARN and what else ALWAYS lists.
 - Every other key is absent, or has any value, and that is the same on both paths.
 - A policy variable without a value matches nothing.
 """
@@ -31,6 +33,7 @@ ENDPOINT_KEYS = ("aws:sourcevpc", "aws:sourcevpce", "aws:sourcevpcarn", "aws:vpc
 OF_INSTANCES = {"aws:ec2instancesourcevpc": "aws:sourcevpc", "aws:ec2instancesourceprivateipv4": "aws:vpcsourceip"}
 OF_SERVICES = ("aws:principalisawsservice", "aws:viaawsservice")
 REGION = "aws:requestedregion"
+ALWAYS = ("aws:principalarn", "aws:securetransport", REGION)
 ACTIONS = (
     "CreateSession",
     *("CreateBucket", "DeleteBucket", "GetBucketPolicy", "PutBucketPolicy", "DeleteBucketPolicy", "TagResource"),
@@ -39,6 +42,7 @@ ACTIONS = (
 )
 FILLS = ("", "q", "qq")
 BUCKET = "arn:aws:s3express:us-east-1:111122223333:bucket/some--use1-az4--x-s3"
+PRINCIPAL_ARN = re.compile(r"arn:aws:iam::[^:]+:[^:]+")
 VARIABLE = re.compile(r"\$\{([^},]+)(?:,\s*'([^']*)')?\}")
 
 
@@ -248,11 +252,16 @@ class Judge:
         whole = [text for pattern in given for text in self.substituted(pattern)]
         full = [text.split(":", 5) for text in whole if text.count(":") >= 5]
         parts = [sorted({found for row in full for found in filled(row[n])[-2:]}) for n in (3, 4, 5)]
-        regions, accounts, names = [*parts[0], "us-east-1"], [*parts[1], "111122223333", "222233334444"], parts[2]
+        regions, accounts, names = (
+            [*parts[0], self.known.region or "us-east-1"],
+            [*parts[1], "111122223333", "222233334444"],
+            parts[2],
+        )
         kinds = ["bucket/some--use1-az4--x-s3", "accesspoint/some--use1-az4--xa-s3"]
         arns = {f"arn:aws:s3express:{':'.join(row)}" for row in product(regions, accounts, [*names, *kinds])}
         own = re.compile(r"arn:aws(-cn|-us-gov)?:s3express:[^:]*:[^:]*:(bucket|accesspoint)/.*", re.DOTALL)
-        return sorted(arn for arn in {*arns, *chain.from_iterable(map(filled, whole))} if own.fullmatch(arn))
+        found = sorted(arn for arn in {*arns, *chain.from_iterable(map(filled, whole))} if own.fullmatch(arn))
+        return [arn for arn in found if arn.split(":")[3] == (self.known.region or arn.split(":")[3])]
 
     def principals(self) -> list[str]:
         """Return each principal that is named, a role of each account that is named, and another role."""
@@ -264,8 +273,14 @@ class Judge:
     def shared_contexts(self) -> Iterator[Context]:
         """Yield values of the keys that do not depend on the path."""
         keys = [key for key in self.keys if not is_of_path(key)]
-        for values in product(*([("false",)] if key in OF_SERVICES else [(), *self.values(key)] for key in keys)):
+        for values in product(*map(self.shared_values, keys)):
             yield dict(zip(keys, values, strict=True))
+
+    def shared_values(self, key: str) -> list[Values]:
+        """Return the values to try for a key that does not depend on the path."""
+        if key in OF_SERVICES:
+            return [("false",)]
+        return self.values(key) if key in ALWAYS else [(), *self.values(key)]
 
     def nat_contexts(self) -> Iterator[Context]:
         """Yield contexts of the NAT path."""
@@ -302,7 +317,8 @@ class Judge:
 
     def values(self, key: str) -> list[Values]:
         """Return the values to try for a key: sets of up to three if an operator for sets has it."""
-        words = self.words(key)
+        words = ["true", "false"] if key == "aws:securetransport" else self.words(key)
+        words = [text for text in words if key != "aws:principalarn" or PRINCIPAL_ARN.fullmatch(text)]
         is_set = any(operator.lower().startswith("for") and found == key for operator, found, _ in self.conditions)
         return [found for size in ((1, 2, 3) if is_set else (1,)) for found in combinations(words, size)]
 
@@ -326,6 +342,8 @@ class Judge:
                     found += around(operator.lower(), text)
         if key == "aws:sourceip":
             found += ["203.0.113.77", "8.8.4.4"]
+        if key == "aws:principalarn":
+            found += ["arn:aws:iam::999999999999:role/other"]
         if key == "aws:vpcsourceip":
             found += ["10.99.99.99", "2001:db8::99"]
         return list(dict.fromkeys(found))

@@ -175,6 +175,11 @@ VALUES: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("arn:aws:ec2:*:*:vpc/vpc-a", "arn:aws:ec2:*:444455556666:vpc/*", "arn:*:vpc/vpc-a"),
     ),
     "aws:VpceOrgID": (TEXT_OPERATORS, ("o-a", "${aws:PrincipalOrgID}")),
+    "aws:PrincipalArn": (
+        ("ArnLike", "ArnNotLike", "StringLike"),
+        ("arn:aws:iam::111122223333:role/a*", "arn:aws:iam::*:*", "*"),
+    ),
+    "aws:SecureTransport": (("Bool",), ("true", "false")),
     "aws:PrincipalOrgID": (TEXT_OPERATORS, ("o-a", "o-*")),
     "aws:PrincipalTag/vpc": (TEXT_OPERATORS, ("vpc-a", "${aws:SourceVpc}", "${aws:SourceVpc, 'vpc-a'}")),
     "aws:TagKeys": (TEXT_OPERATORS, ("a", "b", "*")),

@@ -252,7 +252,7 @@ def _concerns(
     yield from quota_concerns(snapshot, table, endpoint, evidence)
     yield from ledger_concerns(table, context, approval_of)
     readable = [prefix_list for prefix_list in prefix_lists_of(snapshot, endpoint) if prefix_list.cidrs]
-    yield from policy_concerns(evidence.policies, endpoint, settings)
+    yield from policy_concerns(evidence.policies, endpoint, settings, context.now)
     yield from preflight(evidence, readable, verdict.vpc_id)
 
 

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from datetime import datetime
 
 from express_path.domain.heal.endpoints import NEW_ENDPOINT
 from express_path.domain.heal.preflight import Policy
@@ -19,11 +20,13 @@ LONGEST_FIX = 1_000
 _LINK = re.compile(r"\S*(://|www\.)\S*", re.IGNORECASE)
 
 
-def policy_concerns(policies: Iterable[Policy], endpoint: VpcEndpoint, settings: HealSettings) -> Iterator[Concern]:
+def policy_concerns(
+    policies: Iterable[Policy], endpoint: VpcEndpoint, settings: HealSettings, now: datetime | None = None
+) -> Iterator[Concern]:
     """Yield a concern for each policy that would deny requests which are possible on the NAT path.
 
     policies are those of S3 Express endpoints of the VPC, and those of the account's directory buckets and access points; if
-    the heal creates the endpoint, the policy that the settings name counts, too. A
+    the heal creates the endpoint, the policy that the settings name counts, too. now is the time of the plan. A
     policy that cannot be read or judged is a concern, too. Policies share the effort of the plan, so that each is judged
     whatever the others are; those that the settings except come last.
     """
@@ -40,7 +43,7 @@ def policy_concerns(policies: Iterable[Policy], endpoint: VpcEndpoint, settings:
         share = min(MOST_BYTES, left // (len(judged) - number))
         effort = Effort(policy.holder, share)
         try:
-            found = list(_concerns(policy, settings, known, effort))
+            found = list(_concerns(policy, settings, known, effort, now))
         except (PolicyError, RecordError) as error:
             found = [_unknown(policy.holder, str(error))]
         left -= share - max(effort.left, 0)
@@ -48,7 +51,9 @@ def policy_concerns(policies: Iterable[Policy], endpoint: VpcEndpoint, settings:
         yield from (replace(concern, only_warns=concern.only_warns or is_excepted) for concern in found)
 
 
-def _concerns(policy: Policy, settings: HealSettings, known: KnownContext, effort: Effort) -> Iterator[Concern]:
+def _concerns(
+    policy: Policy, settings: HealSettings, known: KnownContext, effort: Effort, now: datetime | None
+) -> Iterator[Concern]:
     if policy.fault:
         yield _unknown(policy.holder, policy.fault)
         return
@@ -64,7 +69,7 @@ def _concerns(policy: Policy, settings: HealSettings, known: KnownContext, effor
                 f"to allow both paths, {fix}",
             )
     elif json.loads(policy.document) == json.loads(settings.policy):
-        yield from _of_chosen(policy, document, known, effort)
+        yield from _of_chosen(policy, document, known, effort, now)
     elif restrictions(document, known, effort):
         yield Concern(
             Blocker.POLICY_WOULD_DENY,
@@ -79,12 +84,14 @@ _CHOSEN = "the stack's endpoint policy"
 """The holder of the policy in the SSM parameter that the stack's settings name."""
 
 
-def _of_chosen(policy: Policy, document: PolicyDocument, known: KnownContext, effort: Effort) -> Iterator[Concern]:
-    """Yield what the policy that the stack's settings name restricts. It blocks only if no object can be used with it."""
+def _of_chosen(
+    policy: Policy, document: PolicyDocument, known: KnownContext, effort: Effort, now: datetime | None
+) -> Iterator[Concern]:
+    """Yield what the policy that the stack's settings name restricts. It blocks only if no object can be used with it now."""
     if json.loads(policy.document) == json.loads(FULL_ACCESS):
         return
     change_it = "change the policy in the SSM parameter (stack parameter EndpointPolicyParameter)"
-    if allows_no_session(document, known, effort):
+    if allows_no_session(document, replace(known, now=now), effort):
         evidence = f"{_CHOSEN} allows no request that reads or writes objects of S3 Express"
         yield Concern(Blocker.POLICY_WOULD_DENY, policy.holder, evidence, change_it)
         return

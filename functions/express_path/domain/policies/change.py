@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from enum import StrEnum
 from functools import cached_property, partial
 from itertools import chain
@@ -56,6 +57,18 @@ _OF_INSTANCES = {_INSTANCE_VPC: _VPC, _INSTANCE_IP: _VPC_IP}
 """Keys of requests with the credentials of an instance, and the keys of the endpoint path that have the same values."""
 _AFTER = {_VPC_ARN: _VPC, _REGION: _VPC, **_OF_INSTANCES}
 """Keys whose values depend on that of another one."""
+_CURRENT_TIME, _EPOCH_TIME, _SECURE_TRANSPORT, _PRINCIPAL_ARN = (
+    "aws:currenttime",
+    "aws:epochtime",
+    "aws:securetransport",
+    "aws:principalarn",
+)
+_ALWAYS = (
+    *(_CURRENT_TIME, _EPOCH_TIME, _SECURE_TRANSPORT, _PRINCIPAL_ARN, _REGION),
+    *("aws:principalaccount", "aws:principaltype", "aws:resourceaccount", "aws:useragent", "aws:userid"),
+)
+"""Keys that every request has that is signed, as those to S3 Express are
+(https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html, Availability)."""
 _OF_SERVICES = ("aws:principalisawsservice", "aws:viaawsservice")
 """Keys that are true only if an AWS service calls, which no service does from a subnet."""
 _FORMS = {_VPC: "vpc-", _INSTANCE_VPC: "vpc-", _VPCE: "vpce-"}
@@ -85,12 +98,16 @@ class Path(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class KnownContext:
-    """What is known of the two paths. Where something is empty, any value is possible."""
+    """What is known of the two paths. Where something is empty, any value is possible.
+
+    now is the time of the requests, for a policy that may depend on it.
+    """
 
     vpc_id: str = ""
     endpoint_id: str = ""
     nat_addresses: tuple[str, ...] = ()
     region: str = ""
+    now: datetime | None = None
 
 
 NOTHING_KNOWN = KnownContext()
@@ -456,7 +473,8 @@ class _Search:
         for value in sets_of(self._values_of(unknown), len(conditions) if is_set else 1):
             self.effort.spend()
             found.append(value)
-        return [*found, ABSENT] if path is None or key.startswith(_ONLY_SOME_ENDPOINTS) else found
+        may_be_absent = path is None and key not in _ALWAYS
+        return [*found, ABSENT] if may_be_absent or key.startswith(_ONLY_SOME_ENDPOINTS) else found
 
     def _given(self, path: Path | None, key: str) -> list[Value]:
         """Return the only values that a key can have, as far as that is known."""
@@ -464,6 +482,10 @@ class _Search:
             return [(address,) for address in self.known.nat_addresses]
         if key in _OF_SERVICES:
             return [("false",)]
+        if key == _SECURE_TRANSPORT:
+            return [("true",), ("false",)]
+        if self.known.now and key in (_CURRENT_TIME, _EPOCH_TIME):
+            return [(self.known.now.isoformat() if key == _CURRENT_TIME else str(int(self.known.now.timestamp())),)]
         if key in _OF_INSTANCES:
             value = self.values.get(_Unknown(Path.ENDPOINT, _OF_INSTANCES[key]), ABSENT)
             return [ABSENT] if key == _INSTANCE_IP and ":" in "".join(value) else [value, ABSENT]
@@ -493,6 +515,7 @@ class _Search:
                 conditions += [replace(row, operator="StringLike", values=(vpc_id,)) for vpc_id in ids]
         frames = [compiled(f"{_FORMS[key]}?*")] if key in _FORMS else []
         frames = self._arns(f"ec2:?*:?*:vpc/{self._vpc_id()}") if key == _VPC_ARN else frames
+        frames = self._arns("iam::?*:?*") if key == _PRINCIPAL_ARN else frames
         of_addresses = key in (_SOURCE_IP, _VPC_IP)
         is_variable = not self.request.variables.isdisjoint(names)
         question = (path is Path.NAT, of_addresses, is_variable, tuple(conditions), tuple(frames))
@@ -540,7 +563,11 @@ class _Search:
             self.effort.spend(0, BYTES_OF_CHARACTER * sum(map(len, patterns)))
             wild = [compiled(text) for text in patterns if is_wild(text)]
             literal = [text for text in patterns if not is_wild(text)]
-            kinds = [*self._arns("s3express:?*:?*:bucket/?*"), *self._arns("s3express:?*:?*:accesspoint/?*")]
+            region = self.known.region or "?*"
+            kinds = [
+                *self._arns(f"s3express:{region}:?*:bucket/?*"),
+                *self._arns(f"s3express:{region}:?*:accesspoint/?*"),
+            ]
             self.computed[patterns] = examples(wild, literal, self.effort, kinds)
         return cast("list[str]", self.computed[patterns])
 
