@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from express_path.domain.heal.records import Action, Blocker
+from express_path.domain.heal.transit import cut_off
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.merging import merged
 from express_path.domain.network.resources import (
@@ -18,6 +19,7 @@ from express_path.domain.network.resources import (
     TransitGatewayRouteTable,
 )
 from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.parameters import RuleParameters
 from tests.support.heal_situation import evidence_of, planned
 from tests.support.make import EXPRESS_LIST, by_id, endpoint, firewalls, route, snapshot, subnet, table
@@ -416,3 +418,70 @@ def test_table_that_only_one_account_could_read_whole_is_not_known() -> None:
     plan = planned(merged([whole, replace(truncated, account_id="444455556666")]))
     message = evidence_of(plan, Blocker.TRANSIT_UNKNOWN)
     assert message.startswith("stack parameter WarnOnly decides, because tgw-rtb-1 has more")
+
+
+# --- hubs whose tables have the endpoint's route already -------------------------------------------------------------
+
+TO_ENDPOINT = route("pl-express", "vpce-express")
+
+
+def healed(**more: Any) -> Snapshot:
+    """Return such a VPC in which the route table of the attachment's subnet has the endpoint's route already."""
+    endpoints = by_id(endpoint(), *more.pop("endpoints", ()))
+    return vpc(TO_NAT, TO_ENDPOINT, vpc_endpoints=endpoints, **more)
+
+
+def cut_off_in(network: Snapshot) -> list[tuple[str, str, str, bool]]:
+    """Return the table, the endpoint, and the attachment of what is cut off in vpc-1, and whether that is certain."""
+    found = cut_off(Tracer(network), "vpc-1")
+    return [(each.route_table_id, each.endpoint_id, each.entrance.attachment_id, each.is_certain) for each in found]
+
+
+def test_endpoint_in_the_table_of_a_hub_cuts_other_vpcs_off() -> None:
+    """It is certain where a table of the transit gateway leads S3 Express traffic here."""
+    assert cut_off_in(healed(transit_routes=LEADS_HERE)) == [("rtb-1", "vpce-express", "tgw-attach-1", True)]
+
+
+@pytest.mark.parametrize("routes", ELSEWHERE.values(), ids=ELSEWHERE)
+def test_endpoint_of_a_vpc_with_its_own_nat_cuts_nobody_off(routes: tuple[Route, ...]) -> None:
+    """The transit gateway's tables can be read, and lead no such traffic here."""
+    assert cut_off_in(healed(transit_routes=routes)) == []
+
+
+def test_endpoint_may_cut_others_off_where_the_tables_cannot_be_read() -> None:
+    """As in a heal, nothing comes unless a route leads back from where the traffic would leave without the endpoint."""
+    assert cut_off_in(healed()) == [("rtb-1", "vpce-express", "tgw-attach-1", False)]
+    assert cut_off_in(healed(nat_routes=(), tables=(table("rtb-other", BACK),))) == []
+    leaves_again = vpc(route("0.0.0.0/0", "tgw-1"), TO_ENDPOINT, vpc_endpoints=by_id(endpoint()))
+    assert cut_off_in(leaves_again) == []
+
+
+def test_endpoint_may_cut_off_what_a_core_network_leads_here() -> None:
+    """The routes of core networks are not read."""
+    network = core("subnet-1")
+    tables = {**network.route_tables, "rtb-1": table("rtb-1", TO_NAT, TO_ENDPOINT, subnets=("subnet-1",))}
+    found = replace(network, route_tables=tables, vpc_endpoints=by_id(endpoint()))
+    assert cut_off_in(found) == [("rtb-1", "vpce-express", "attachment-1", False)]
+
+
+def test_table_behind_a_firewall_is_named() -> None:
+    """The table with the endpoint's route is the one to change. Behind an appliance, traffic may have another source."""
+    network = inspected(transit_routes=LEADS_HERE)
+    tables = {**network.route_tables, "rtb-1": table("rtb-1", TO_NAT, TO_ENDPOINT, subnets=("subnet-1",))}
+    endpoints = {**network.vpc_endpoints, **by_id(endpoint())}
+    found = replace(network, route_tables=tables, vpc_endpoints=endpoints)
+    assert cut_off_in(found) == [("rtb-1", "vpce-express", "tgw-attach-1", False)]
+    assert cut_off_in(replace(found, firewalls=firewalls("vpce-appliance"))) == [
+        ("rtb-1", "vpce-express", "tgw-attach-1", True)
+    ]
+
+
+def test_endpoint_that_the_traffic_does_not_meet_cuts_nobody_off() -> None:
+    """Workloads with a route table of their own have the endpoint, and one for another service does not count."""
+    own = table("rtb-own", TO_ENDPOINT, subnets=("subnet-own",))
+    apart = vpc(
+        transit_routes=LEADS_HERE, tables=(own,), subnets=(subnet("subnet-own"),), vpc_endpoints=by_id(endpoint())
+    )
+    assert cut_off_in(apart) == []
+    s3 = endpoint("vpce-express", service_name="com.amazonaws.us-east-1.s3")
+    assert cut_off_in(replace(healed(transit_routes=LEADS_HERE), vpc_endpoints=by_id(s3))) == []

@@ -16,10 +16,10 @@ from express_path.domain.network.resources import (
     TransitGatewayRouteTable,
     target_ids,
 )
-from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.network.snapshot import Snapshot, is_express_service
 from express_path.domain.path.hops import trace_from_any
 from express_path.domain.path.outcomes import Outcome, TableLookup, Trace, TraceState, nat_on
-from express_path.domain.path.reasons import NAT_REASONS, NO_WAY_OUT
+from express_path.domain.path.reasons import NAT_REASONS, NO_WAY_OUT, Reason
 from express_path.domain.path.routing import AddressSet
 from express_path.domain.path.tracing import Tracer
 
@@ -71,28 +71,78 @@ def transit_concerns(tracer: Tracer, table: RouteTable, network_role_arn: str) -
             yield _unknown(tracer.snapshot, table, entrance, network_role_arn)
 
 
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """A route table of a VPC that leads other VPCs' S3 Express traffic to a gateway endpoint, which does not serve them.
+
+    is_certain is true if a route table of the transit gateway leads such traffic to the VPC, and false if one may.
+    """
+
+    entrance: Entrance
+    route_table_id: str
+    endpoint_id: str
+    is_certain: bool
+
+
+def cut_off(tracer: Tracer, vpc_id: str) -> Iterator[CutOff]:
+    """Yield the route tables of a VPC whose route to an endpoint cuts other VPCs off from S3 Express, or may do so."""
+    for entrance in entrances(tracer.snapshot, vpc_id):
+        to_endpoints = {block: _ends(tracer, trace) for block, trace in _traces(tracer, entrance)}
+        blocks = [block for block, ends in to_endpoints.items() if ends]
+        if not blocks:
+            continue
+        comes = any(_tables_that_lead_to(tracer, entrance, blocks))
+        if not comes and (_is_whole(tracer, entrance) or not _may_come_without_endpoints(tracer, vpc_id, entrance)):
+            continue
+        certain: dict[tuple[str, str], bool] = {}
+        for ends in to_endpoints.values():
+            for end, serves in ends.items():
+                certain[end] = certain.get(end, False) or (comes and serves)
+        for (table_id, endpoint_id), is_certain in sorted(certain.items()):
+            yield CutOff(entrance, table_id, endpoint_id, is_certain)
+
+
+def _ends(tracer: Tracer, trace: Trace) -> dict[tuple[str, str], bool]:
+    """Return the tables that lead to an endpoint of S3 Express, with the endpoint, and whether the traffic surely gets there.
+
+    An appliance may translate traffic to an address of its own VPC, which the endpoint serves.
+    """
+    snapshot, found = tracer.snapshot, dict[tuple[str, str], bool]()
+    for outcome in _outcomes(trace):
+        endpoint = snapshot.vpc_endpoints.get(outcome.path[-1].id) if outcome.path else None
+        if endpoint is None or not is_express_service(endpoint.service_name, snapshot.region):
+            continue
+        for table_id in trace.consulted & snapshot.route_tables.keys():
+            versions = snapshot.versions_of(snapshot.route_tables[table_id])
+            if endpoint.id in target_ids(versions, TargetKind.VPC_ENDPOINT):
+                end = (table_id, endpoint.id)
+                found[end] = found.get(end, False) or outcome.reason is Reason.ENDPOINT
+    return found
+
+
+def _may_come_without_endpoints(tracer: Tracer, vpc_id: str, entrance: Entrance) -> bool:
+    """Return whether traffic might come if no table had a route to an endpoint: in a heal, none has it yet."""
+    traces = [trace for _, trace in _traces(tracer, entrance, skip_gateway_endpoints=True)]
+    return _may_come(tracer, vpc_id, entrance, traces)
+
+
 def entrances(snapshot: Snapshot, vpc_id: str) -> Iterator[Entrance]:
     """Yield where traffic of other VPCs may enter a VPC; nowhere if no table of the VPC leads back to a gateway."""
-    listed = [table for table in snapshot.route_tables.values() if table.vpc_id == vpc_id]
-    tables = [version for table in listed for version in snapshot.versions_of(table)]
-    subnet_ids = tuple(sorted(subnet.id for subnet in snapshot.subnets.values() if subnet.vpc_id == vpc_id))
+    tables = snapshot.tables_by_vpc.get(vpc_id, ())
+    subnet_ids = snapshot.subnets_by_vpc.get(vpc_id, ())
     named = [(kind, gateway_id) for kind in _GATEWAYS for gateway_id in target_ids(tables, kind)]
     if not named:
         return
     attached = set()
-    for kind, attachments in zip(
-        _GATEWAYS, (snapshot.transit_gateway_attachments, snapshot.core_network_attachments), strict=True
-    ):
-        for _, attachment in sorted((attachments or {}).items()):
-            versions = [
-                version
-                for version in snapshot.versions_of(attachment)
-                if (version.resource_type, version.resource_id) == ("vpc", vpc_id) and version.state not in _GONE
-            ]
-            if versions:
-                attached.add(attachment.transit_gateway_id)
-                of_attachment = {subnet_id for version in versions for subnet_id in version.subnet_ids or subnet_ids}
-                yield Entrance(kind, attachment.transit_gateway_id, attachment.id, tuple(sorted(of_attachment)))
+    for attachment in snapshot.attachments_by_vpc.get(vpc_id, ()):
+        versions = [version for version in snapshot.versions_of(attachment) if version.state not in _GONE]
+        if not versions:
+            continue
+        attached.add(attachment.transit_gateway_id)
+        is_core = attachment.id in (snapshot.core_network_attachments or {})
+        kind = TargetKind.CORE_NETWORK if is_core else TargetKind.TRANSIT_GATEWAY
+        of_attachment = {subnet_id for version in versions for subnet_id in version.subnet_ids or subnet_ids}
+        yield Entrance(kind, attachment.transit_gateway_id, attachment.id, tuple(sorted(of_attachment)))
     for kind, gateway_id in named:
         if gateway_id not in attached:
             yield Entrance(kind, gateway_id, "", subnet_ids)
@@ -100,18 +150,25 @@ def entrances(snapshot: Snapshot, vpc_id: str) -> Iterator[Entrance]:
 
 def _traces_over(tracer: Tracer, table: RouteTable, entrance: Entrance) -> dict[Cidr, Trace]:
     """Return the traces of S3 Express addresses from an entrance that have a way out and consult a table, by block."""
-    snapshot = tracer.snapshot
     is_uncertain = any(None in _possible_tables(tracer, subnet_id) for subnet_id in entrance.subnet_ids)
-    found = {}
+    return {
+        block: trace
+        for block, trace in _traces(tracer, entrance)
+        if (is_uncertain or table.id in trace.consulted) and any(map(_leaves, _outcomes(trace)))
+    }
+
+
+def _traces(
+    tracer: Tracer, entrance: Entrance, *, skip_gateway_endpoints: bool = False
+) -> Iterator[tuple[Cidr, Trace]]:
+    """Yield the blocks of S3 Express with the trace of each from an entrance."""
     # The route table of the gateway that led here is the first one, so all descriptions of the next one are followed.
-    state = TraceState(lookups=frozenset({TableLookup(entrance.gateway_id, Family.IPV4)}))
-    for prefix_list in snapshot.express_prefix_lists:
+    lookups = frozenset({TableLookup(entrance.gateway_id, Family.IPV4)})
+    state = TraceState(lookups=lookups, skip_gateway_endpoints=skip_gateway_endpoints)
+    for prefix_list in tracer.snapshot.express_prefix_lists:
         everything = (Cidr(prefix_list.family, 0, 0),)
         for block in everything if prefix_list.cidrs is None else prefix_list.cidrs:
-            trace = trace_from_any(tracer, entrance.subnet_ids, AddressSet(block), state, _UNLISTED)
-            if (is_uncertain or table.id in trace.consulted) and any(map(_leaves, _outcomes(trace))):
-                found[block] = trace
-    return found
+            yield block, trace_from_any(tracer, entrance.subnet_ids, AddressSet(block), state, _UNLISTED)
 
 
 def _possible_tables(tracer: Tracer, subnet_id: str) -> list[RouteTable | None]:

@@ -1,6 +1,7 @@
 """A snapshot: the part of the network that one decision needs, as one account sees it, or several together."""
 
 import re
+from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -146,6 +147,32 @@ class Snapshot:
             if not known or (may_be_available[attachment.id] and not is_certain):
                 found[attached] = (*known, *described[attachment.id])
         return found
+
+    @cached_property
+    def tables_by_vpc(self) -> Mapping[str, tuple[RouteTable, ...]]:
+        """Every description of the route tables of each VPC."""
+        found: defaultdict[str, list[RouteTable]] = defaultdict(list)
+        for table in self.route_tables.values():
+            found[table.vpc_id] += self.versions_of(table)
+        return {vpc_id: tuple(tables) for vpc_id, tables in found.items()}
+
+    @cached_property
+    def subnets_by_vpc(self) -> Mapping[str, tuple[str, ...]]:
+        """The ids of the subnets of each VPC, sorted."""
+        found: defaultdict[str, list[str]] = defaultdict(list)
+        for subnet_id in sorted(self.subnets):
+            found[self.subnets[subnet_id].vpc_id].append(subnet_id)
+        return {vpc_id: tuple(subnet_ids) for vpc_id, subnet_ids in found.items()}
+
+    @cached_property
+    def attachments_by_vpc(self) -> Mapping[str, tuple[TransitGatewayAttachment, ...]]:
+        """The attachments of each VPC, to transit gateways and to core networks, sorted by id."""
+        known = {**(self.transit_gateway_attachments or {}), **(self.core_network_attachments or {})}
+        found: defaultdict[str, list[TransitGatewayAttachment]] = defaultdict(list)
+        for _, attachment in sorted(known.items()):
+            if attachment.resource_type == "vpc":
+                found[attachment.resource_id].append(attachment)
+        return {vpc_id: tuple(attachments) for vpc_id, attachments in found.items()}
 
     def is_undisputed(self, record: Described) -> bool:
         """Return whether no account describes a resource differently."""
