@@ -8,6 +8,7 @@ from pathlib import Path
 from express_path.adapters.memory import gc_paused
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
+from express_path_cli.findings.hubs import hubs_of, selected_hubs
 from express_path_cli.findings.options import ScanOptions
 from express_path_cli.findings.proposed import judge
 from express_path_cli.findings.result import Result
@@ -65,6 +66,7 @@ def read_now(
             if judged
             else rows_of(evaluate_all(views, parameters, selection), evaluators(views, parameters))
         )
+        hubs = selected_hubs(hubs_of(views), rows, selection)
     result = Result(
         rows,
         datetime.now(UTC).replace(microsecond=0),
@@ -75,6 +77,7 @@ def read_now(
         listed={(view.account.id, view.region): frozenset(view.subnet_ids) for view in views},
         plan=judged,
         account_names=network.account_names,
+        hubs=hubs,
     )
     show_failures_and_notes(result.failures, result.notes, quiet=quiet)
     return Scan(result, options)
@@ -108,7 +111,8 @@ def read_earlier(file: Path, given: ScanOptions, *, quiet: bool) -> Scan:
         *given.selection.missing_tags([row.tags for row in result.rows]),
     )
     rows = combined([row for row in result.rows if selection.selects(row.vpc_id, row.tags)])
-    result = replace(result, rows=rows, failures=[*result.failures, *missing], filters=selection.options)
+    hubs = selected_hubs(result.hubs, rows, selection)
+    result = replace(result, rows=rows, failures=[*result.failures, *missing], filters=selection.options, hubs=hubs)
     show_failures_and_notes(result.failures, result.notes, quiet=quiet)
     return Scan(result, options)
 

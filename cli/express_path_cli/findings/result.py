@@ -6,6 +6,7 @@ from datetime import datetime
 
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.baseline import Baseline, Comparison, Coverage, compare, parameter_values
+from express_path_cli.findings.hubs import Hub
 from express_path_cli.findings.proposed import ProposedFindings
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import summary
@@ -20,6 +21,7 @@ class Result:
     comparison: with the baseline, None without one. listed: the subnets of each account and Region that was read,
     evaluated or not. plan: what the plan changes whose result this is. settings: which configuration file decides, and what
     it ignores, in sentences; empty without one. account_names: those that Organizations or that file says, by account.
+    hubs: the route tables whose endpoint cuts other VPCs off from S3 Express, or may do so.
     """
 
     rows: Sequence[Row]
@@ -34,11 +36,17 @@ class Result:
     plan: ProposedFindings | None = None
     settings: Sequence[str] = ()
     account_names: Mapping[str, str] = field(default_factory=dict)
+    hubs: Sequence[Hub] = ()
 
     @property
     def evaluated(self) -> int:
         """How many subnets were evaluated, shown or not."""
         return len(self.rows) + len(self.unlisted)
+
+    @property
+    def is_about_news(self) -> bool:
+        """Whether the result is about what a plan changes, or what is new since a baseline."""
+        return self.comparison is not None or self.plan is not None
 
     @property
     def ignored(self) -> list[Row]:

@@ -33,6 +33,7 @@ from express_path_cli.findings.baseline import (
     PastRow,
     parameter_words,
 )
+from express_path_cli.findings.hubs import Hub
 from express_path_cli.findings.options import ScanOptions
 from express_path_cli.findings.proposed import ProposedFindings, TableChange
 from express_path_cli.findings.result import Result
@@ -125,6 +126,18 @@ class _Change(Struct, kw_only=True):
     owner: str = ""
 
 
+class _Hub(Struct, rename="camel", kw_only=True):
+    account_id: AccountId
+    region: Region
+    vpc_id: Annotated[str, id_of("vpcId")]
+    route_table_ids: tuple[_RouteTableId, ...]
+    endpoint_id: Annotated[str, id_of("vpcEndpointId")]
+    gateway_id: Annotated[str, id_of("gatewayId")]
+    attachment_id: OptionalWord = ""
+    certain: bool
+    subnets: Count
+
+
 class _NotSelected(Struct, rename="camel"):
     account_id: AccountId
     region: Region
@@ -159,6 +172,7 @@ class _Scan(EarlierScan, kw_only=True):
     changes: tuple[_Change, ...]
     subnets: tuple[_Row, ...]
     account_names: dict[str, str] = msgspec.field(default_factory=dict)
+    hubs: tuple[_Hub, ...] = ()
     fixed: tuple[PastRow, ...] | UnsetType = UNSET
     unknown: tuple[PastRow, ...] = ()
     replaced: tuple[PastRow, ...] = ()
@@ -180,6 +194,14 @@ class _PlannedEndpoint(_Endpoint, kw_only=True):
 
 class _PlannedChange(_Change, kw_only=True):
     endpoint: _PlannedEndpoint | None = None
+
+
+class _PlannedHub(_Hub, kw_only=True):
+    account_id: Word
+    vpc_id: Word
+    route_table_ids: tuple[Word, ...]
+    endpoint_id: Word
+    gateway_id: Word
 
 
 class _PlannedNotSelected(_NotSelected, kw_only=True):
@@ -206,6 +228,7 @@ class _PlannedScan(_Scan, kw_only=True):
     """The document of the scan of a plan. Instead of an id that AWS has not given yet, it has an address."""
 
     not_selected: tuple[_PlannedNotSelected, ...]
+    hubs: tuple[_PlannedHub, ...] = ()
     changes: tuple[_PlannedChange, ...]
     subnets: tuple[_PlannedRow, ...]  # type: ignore[assignment]
     fixed: tuple[_PlannedPastRow, ...] | UnsetType = UNSET
@@ -260,6 +283,21 @@ def _result(earlier: _Scan) -> Result:
         listed=listed,
         plan=_plan(earlier, rows) if isinstance(earlier, _PlannedScan) else None,
         account_names=earlier.account_names,
+        hubs=list(map(_hub, earlier.hubs)),
+    )
+
+
+def _hub(hub: _Hub) -> Hub:
+    return Hub(
+        _id(hub.account_id, "accountId"),
+        hub.region,
+        _id(hub.vpc_id, "vpcId"),
+        tuple(_id(table_id, "routeTableId") for table_id in hub.route_table_ids),
+        _id(hub.endpoint_id, "vpcEndpointId"),
+        _id(hub.gateway_id, "gatewayId"),
+        hub.attachment_id,
+        hub.certain,
+        hub.subnets,
     )
 
 

@@ -11,6 +11,7 @@ from express_path.errors import ApiError
 from express_path_cli.findings import output
 from express_path_cli.findings.baseline import Baseline, compare
 from express_path_cli.findings.formats import Format
+from express_path_cli.findings.hubs import Hub
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Ignored, Row
@@ -69,6 +70,8 @@ EVERY = (FLAGGED, COMPLIANT, DROPPED, EXCLUDED, UNKNOWN)
 """A row of each kind: each compliance, and each reason that a format treats in a way of its own."""
 IGNORED = replace(FLAGGED, subnet_id="subnet-6", ignored=Ignored("moves in <March>", date(2026, 3, 31)))
 """A finding that the configuration file ignores."""
+HUB = Hub(ACCOUNT, REGION, "vpc-1", ("rtb-1",), "vpce-1", "tgw-1", "tgw-attach-1", is_certain=True, subnets=3)
+"""A VPC whose endpoint cuts other VPCs off."""
 ODD = "a|b <c> &amp; \U0001f680"
 """A name that needs care in every markup."""
 LABELED = replace(

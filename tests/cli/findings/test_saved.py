@@ -23,7 +23,7 @@ from express_path_cli.findings.selection import Selection
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import OptionError, one_line
 from tests.cli.findings.formats.test_json import SCHEMA
-from tests.cli.findings.results import ACCOUNT, DENIED, REGION, compared, rendered
+from tests.cli.findings.results import ACCOUNT, DENIED, HUB, REGION, compared, rendered
 from tests.cli.report.results import owned_organization, result_of, views_of
 
 PARAMETERS = parse_parameters({"publicSubnets": "NON_COMPLIANT", "vpcIds": "vpc-2,vpc-1", "excludeTag": "NONE"})
@@ -165,7 +165,8 @@ def places(value: object, *path: str) -> Iterator[tuple[str, ...]]:
 @pytest.mark.parametrize("name", ["compared", "existing endpoint"])
 def test_a_value_of_another_type_is_refused(name: str, tmp_path: Path) -> None:
     """At each level of the document, it is an error in one line that names the file."""
-    result = replace(result_named(name), notes=["a note"], failures=[DENIED], account_names={ACCOUNT: "prod"})
+    more = {"notes": ["a note"], "failures": [DENIED], "account_names": {ACCOUNT: "prod"}, "hubs": [HUB]}
+    result = replace(result_named(name), **more)
     file = saved(result, ScanOptions(SOURCES[-1]), tmp_path)
     check_wrong_values(json.loads(file.read_text(encoding="utf-8")), file)
 

@@ -28,7 +28,7 @@ def as_json(result: Result, scan: ScanOptions) -> Iterator[bytes]:
     places = {change_key(change.rows[0]): place for place, change in enumerate(changes)}
     subnets = (_row(row, places.get(change_key(row)), compared=compared, planned=planned) for row in result.rows)
     plan = _plan(result.plan) if result.plan else {}
-    lists = {"changes": map(_change, changes), "subnets": subnets}
+    lists = {**_hubs(result), "changes": map(_change, changes), "subnets": subnets}
     yield from document({**_scan(result, scan), **_names(result), **plan, **lists, **_past(result)})
 
 
@@ -106,6 +106,25 @@ def _source(source: Source) -> dict[str, Any]:
 
 def _names(result: Result) -> dict[str, Any]:
     return {"accountNames": result.account_names} if result.account_names else {}
+
+
+def _hubs(result: Result) -> dict[str, Any]:
+    """Return the hubs; nothing without any."""
+    hubs = [
+        {
+            "accountId": hub.account_id,
+            "region": hub.region,
+            "vpcId": hub.vpc_id,
+            "routeTableIds": hub.route_table_ids,
+            "endpointId": hub.endpoint_id,
+            "gatewayId": hub.gateway_id,
+            "attachmentId": hub.attachment_id,
+            "certain": hub.is_certain,
+            "subnets": hub.subnets,
+        }
+        for hub in result.hubs
+    ]
+    return {"hubs": hubs} if hubs else {}
 
 
 def _not_selected(result: Result) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from itertools import chain
 from express_path.domain.path.reasons import Compliance
 from express_path_cli.findings.baseline import comparison_lines, comparison_text
 from express_path_cli.findings.formats.text import in_order_of_work, path_cell
+from express_path_cli.findings.hubs import TITLE, hub_advice, hubs_in_short
 from express_path_cli.findings.proposed import table_lines
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
@@ -85,6 +86,7 @@ class _Document:
         yield from self._changes()
         yield from self._section("Traffic that AWS drops", self._worklist.dropped)
         yield from self._section("Paths that could not be followed", self._worklist.unresolved)
+        yield from self._hubs()
         yield from self._subnets()
 
     def _shown(self, lines: Sequence[str]) -> Iterator[str]:
@@ -131,6 +133,16 @@ class _Document:
                     yield from ("", *(f"  {line}".rstrip() for line in ("```", *change.code.splitlines(), "```")), "")
             if self._length.most is not None and len(changes) > self._length.most:
                 yield "- More changes like these are not listed. `express-path scan --format html` shows each of them."
+            yield ""
+
+    def _hubs(self) -> Iterator[str]:
+        """Yield the hubs as a list, and what to do about them."""
+        hubs = self._result.hubs
+        if hubs and self._result.is_about_news:
+            yield from (plain(hubs_in_short(hubs)), "")
+        elif hubs:
+            yield from (f"### {TITLE}", "", plain(" ".join(hub_advice(hubs))), "")
+            yield from self._shown([f"- {plain(f'{hub.where}: {hub.what}')}" for hub in hubs])
             yield ""
 
     def _subnets(self) -> Iterator[str]:

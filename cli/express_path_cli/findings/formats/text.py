@@ -9,6 +9,7 @@ from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
 from express_path.domain.remedy.texts import NAME_THE_TABLE
 from express_path_cli.findings.baseline import Comparison, comparison_lines, comparison_text
 from express_path_cli.findings.grouping import ACCOUNT, TAG, Grouping, group_record, groups, owner_grouping
+from express_path_cli.findings.hubs import TITLE, hub_advice, hubs_in_short
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.proposed import ProposedFindings, table_lines
 from express_path_cli.findings.result import Result
@@ -32,6 +33,8 @@ _MAX_GROUPS = 8
 """How many accounts and owners a terminal shows, and how many of the worst rows after them."""
 _MAX_CHANGES = 3
 """How many changes are shown. The others differ mainly in their IDs."""
+_MAX_HUBS = 5
+"""How many hubs a terminal shows."""
 _FIRST = ("Subnets", "New", "Reason", "NAT")
 """The titles that are first in a terminal, which may cut the end of an item's second line."""
 _IN_CHANGES = ("To fix", "Unknown", "To find out")
@@ -65,6 +68,7 @@ class _Table:
             yield from self._totals()
             yield from self._rows()
             yield from self._changes()
+        yield from self._hubs()
         yield from self._closing()
 
     def _proposed(self, plan: ProposedFindings) -> Iterator[str]:
@@ -164,6 +168,23 @@ class _Table:
             yield from self._screen.folded(f"{reason}, {change.counted(reason)}{where}: {remedy.text}")
             yield from map(printable, change.code.splitlines())
         yield from self._rest(len(changes) - _MAX_CHANGES, "change")
+
+    def _hubs(self) -> Iterator[str]:
+        """Yield the hubs, and what to do about them."""
+        hubs = self._result.hubs
+        if not hubs:
+            return
+        if self._result.is_about_news:
+            yield from ("", *self._screen.folded(hubs_in_short(hubs)))
+            return
+        most = len(hubs) if self._screen.width is None else _MAX_HUBS
+        yield ""
+        yield self._screen.paint(TITLE, "bold")
+        for hub in hubs[:most]:
+            yield from self._screen.folded(f"{hub.where}: {hub.what}", "  ")
+        for sentence in hub_advice(hubs):
+            yield from self._screen.folded(sentence)
+        yield from self._rest(len(hubs) - most, "hub")
 
     def _rest(self, number: int, noun: str) -> Iterator[str]:
         """Yield how many more there are, and the command that shows them; nothing if there are none."""

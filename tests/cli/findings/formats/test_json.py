@@ -18,6 +18,7 @@ from tests.cli.findings.results import (
     DENIED,
     EVERY,
     FLAGGED,
+    HUB,
     LABELED,
     MADE_AT,
     NAT,
@@ -47,7 +48,8 @@ OF_PLANS = {"address", "routeTableAddress", "changedBy", "file", "line"}
 def test_the_schema_has_no_field_that_documents_lack() -> None:
     """With a baseline, a document has every field; without one, it lacks the marks and the lists of past findings."""
     found = document(compared())
-    assert found.keys() == SCHEMA.schema["properties"].keys() - {"plan", "routeTables", "undecided", "accountNames"}
+    sometimes = {"plan", "routeTables", "undecided", "accountNames", "hubs"}
+    assert found.keys() == SCHEMA.schema["properties"].keys() - sometimes
     fields = SCHEMA.schema["$defs"]["subnet"]["properties"].keys() - OF_PLANS
     optional = {"note", "lacks", "unknown", "excludedBy", "otherPaths", "ignored", "tableTags"}
     assert all(fields - subnet.keys() <= optional for subnet in found["subnets"])
@@ -68,6 +70,8 @@ def test_the_schema_has_no_field_that_documents_lack() -> None:
     assert subnet.keys() == fields - {"baseline"}
     [change] = document(result_of(FLAGGED))["changes"]
     assert change.keys() == SCHEMA.schema["$defs"]["change"]["properties"].keys() - {"owner"}
+    [hub] = document(result_of(FLAGGED, hubs=[HUB]))["hubs"]
+    assert hub.keys() == SCHEMA.schema["$defs"]["hub"]["properties"].keys()
 
 
 def test_a_row_has_its_fields() -> None:

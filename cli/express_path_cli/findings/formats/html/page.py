@@ -11,6 +11,7 @@ from string import Template
 
 from express_path.domain.path.reasons import Reason
 from express_path_cli.findings.formats.html.data import page_data
+from express_path_cli.findings.hubs import TITLE, hub_advice
 from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.worklist import CROSSES_NAT
@@ -53,6 +54,10 @@ def as_html(result: Result, options: RenderOptions) -> Iterator[str]:
         to_failures='<a href="#failures-title">What could not be read</a>' if result.failures else "",
         failures="".join(map(_failure, result.failures)),
         notes="".join(f"<li>{escape(note)}</li>" for note in notes),
+        hubs_title=TITLE,
+        hubs_advice=escape(" ".join(hub_advice(result.hubs))),
+        hubs="".join(f"<li><strong>{escape(hub.where)}</strong> {escape(hub.what)}</li>" for hub in result.hubs),
+        without_hubs="" if result.hubs else "hidden",
         without_failures="" if result.failures else "hidden",
         without_notes="" if notes else "hidden",
         data=_data(result, options),

@@ -138,7 +138,7 @@ def test_what_could_not_be_read_stands_in_the_page_itself() -> None:
         for tag, attributes in Parsed(text).elements
         if tag == "section" and "notice" in str(attributes.get("class"))
     }
-    assert sections == {"failures-title": False, "notes-title": False}
+    assert sections == {"hubs-title": True, "failures-title": False, "notes-title": False}
     assert "2026-02-13 05:48 UTC" in text
 
 
