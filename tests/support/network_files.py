@@ -547,6 +547,24 @@ def transit_gateway_table_row(gateway_id: str, table_id: str) -> Row:
     }
 
 
+def policy_entry_row(
+    *, number: int, table: str, source: str = "*", destination: str = "*", protocol: str = "*", port: str = "*"
+) -> Row:
+    """Return an entry of GetTransitGatewayPolicyTableEntries. port is that of the destination."""
+    return {
+        "PolicyRuleNumber": str(number),
+        "PolicyRule": {
+            "SourceCidrBlock": source,
+            "SourcePortRange": "*",
+            "DestinationCidrBlock": destination,
+            "DestinationPortRange": port,
+            "Protocol": protocol,
+        },
+        "TargetRouteTableId": table,
+        "State": "active",
+    }
+
+
 def routes_response(routes: Sequence[str], attachments: Attachments) -> Row:
     """Return the response of SearchTransitGatewayRoutes; a last route `...` means that there are more routes."""
     shown = [route for route in routes if route != "..."]
@@ -717,11 +735,15 @@ def _transit_gateway(
     owner: str,
     attachments: Mapping[str, Options],
     route_tables: Mapping[str, Sequence[str] | None] | None = None,
+    policy_tables: Mapping[str, Sequence[Options]] | None = None,
 ) -> Responses:
     """Return the files of a transit gateway; if a table is null, its routes could not be read."""
     every = [attachment_row(id, key, owner=owner, **options) for key, options in attachments.items()]
     of_vpcs = [vpc_attachment_row(id, key, owner, options) for key, options in attachments.items() if "vpc" in options]
     responses = _listed(dump.ATTACHMENTS, every) | _listed(dump.VPC_ATTACHMENTS, of_vpcs)
+    for table_id, entries in (policy_tables or {}).items():
+        rows = [policy_entry_row(**options) for options in entries]
+        responses[f"{dump.POLICIES_FOLDER}/{table_id}.json"] = {"TransitGatewayPolicyTableEntries": rows}
     if route_tables is None:
         return responses
     rows = [transit_gateway_table_row(id, table_id) for table_id in route_tables]

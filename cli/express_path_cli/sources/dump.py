@@ -23,6 +23,7 @@ from express_path.adapters.records import (
     shared_subnet_ids,
     shows_express_lists,
     subnet,
+    transit_gateway_policy_table,
     transit_gateway_route_table,
     transit_gateways_of_tables,
     vpc,
@@ -37,6 +38,7 @@ from express_path.domain.network.resources import (
     Subnet,
     TargetKind,
     TransitGatewayAttachment,
+    TransitGatewayPolicyTable,
     TransitGatewayRouteTable,
     VpcEndpoint,
     target_ids,
@@ -96,13 +98,22 @@ ROUTES_COMMAND = (
     "aws ec2 search-transit-gateway-routes --filters Name=state,Values=active,blackhole "
     "--transit-gateway-route-table-id "
 )
+POLICIES_FOLDER = "transit-gateway-policy-table-entries"
+POLICIES_COMMAND = "aws ec2 get-transit-gateway-policy-table-entries --transit-gateway-policy-table-id "
 FIREWALLS_FOLDER = "firewalls"
 FIREWALLS_COMMAND = "aws network-firewall describe-firewall --firewall-arn "
 ASSOCIATIONS_FOLDER = "firewall-endpoint-associations"
 ASSOCIATIONS_COMMAND = "aws network-firewall describe-vpc-endpoint-association --vpc-endpoint-association-arn "
 CORE_NETWORKS_FOLDER = "core-network-attachments"
 CORE_NETWORKS_COMMAND = "aws networkmanager get-vpc-attachment --attachment-id "
-FOLDERS = (ENTRIES_FOLDER, ROUTES_FOLDER, FIREWALLS_FOLDER, ASSOCIATIONS_FOLDER, CORE_NETWORKS_FOLDER)
+FOLDERS = (
+    ENTRIES_FOLDER,
+    ROUTES_FOLDER,
+    POLICIES_FOLDER,
+    FIREWALLS_FOLDER,
+    ASSOCIATIONS_FOLDER,
+    CORE_NETWORKS_FOLDER,
+)
 """The folders of a dump, with one file for each call."""
 IDENTITY = "identity.json"
 _TOKENS = ("NextToken", "ContinuationToken", "nextToken")
@@ -364,6 +375,7 @@ def read_folder(folder: Path) -> Folder:
         firewalls=_firewalls(folder, identity.region),
         transit_gateway_attachments=_attachments(folder),
         transit_gateway_route_tables=_transit_gateway_route_tables(folder),
+        transit_gateway_policy_tables=_transit_gateway_policy_tables(folder),
         transit_gateway_of_table=_transit_gateway_of_table(folder),
         core_network_attachments=_core_network_attachments(folder),
         has_directory_buckets=_has_directory_buckets(folder),
@@ -506,6 +518,16 @@ def _transit_gateway_route_tables(folder: Path) -> dict[str, TransitGatewayRoute
     for table_id, response in responses.items():
         with faults_of(folder / ROUTES_FOLDER / f"{table_id}.json"):
             tables[table_id] = transit_gateway_route_table(table_id, response)
+    return tables or None
+
+
+def _transit_gateway_policy_tables(folder: Path) -> dict[str, TransitGatewayPolicyTable] | None:
+    field = "TransitGatewayPolicyTableEntries"
+    responses = read_responses(folder / POLICIES_FOLDER, field, POLICIES_COMMAND)
+    tables = {}
+    for table_id, response in responses.items():
+        with faults_of(folder / POLICIES_FOLDER / f"{table_id}.json"):
+            tables[table_id] = transit_gateway_policy_table(table_id, response[field])
     return tables or None
 
 

@@ -7,8 +7,9 @@ or that has a value of a new form, counts as what has the worst result. A field 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
-from express_path.domain.network.addresses import Cidr, Family
+from express_path.domain.network.addresses import Cidr, Family, parse_cidr
 from express_path.domain.network.resources import (
     Association,
     BlockMode,
@@ -16,6 +17,7 @@ from express_path.domain.network.resources import (
     Instance,
     NatGateway,
     NetworkInterface,
+    PolicyEntry,
     PrefixList,
     Rank,
     Route,
@@ -24,6 +26,7 @@ from express_path.domain.network.resources import (
     Tags,
     TargetKind,
     TransitGatewayAttachment,
+    TransitGatewayPolicyTable,
     TransitGatewayRouteTable,
     Vpc,
     VpcEndpoint,
@@ -113,7 +116,14 @@ def subnet(description: Description) -> Subnet:
         dns64=description.get("EnableDns64") is None or required_flag(description, "EnableDns64", subnet_id),
         tags=_tags(description, subnet_id),
         block_mode=_block_mode(description, subnet_id),
+        blocks=_subnet_blocks(description, subnet_id),
     )
+
+
+def _subnet_blocks(description: Description, subnet_id: str) -> tuple[str, ...]:
+    associations = rows(description, "Ipv6CidrBlockAssociationSet", subnet_id)
+    ipv6 = (shown(association, "Ipv6CidrBlock", subnet_id) for association in associations)
+    return tuple(filter(None, (shown(description, "CidrBlock", subnet_id), *ipv6)))
 
 
 def _has_ipv6(description: Description, subnet_id: str) -> bool:
@@ -335,6 +345,83 @@ def transit_gateway_route_table(table_id: str, response: Description) -> Transit
     found = rows(response, "Routes", table_id)
     routes = tuple(route for description in found for route in _equal_routes(description, table_id))
     return TransitGatewayRouteTable(table_id, routes, truncated=flag(response, "AdditionalRoutesAvailable", table_id))
+
+
+def transit_gateway_policy_table(table_id: str, entries: Iterable[Description]) -> TransitGatewayPolicyTable:
+    """Return the record of the entries of GetTransitGatewayPolicyTableEntries that may match HTTPS traffic."""
+    found = (_policy_entry(description, table_id) for description in entries)
+    return TransitGatewayPolicyTable(table_id, tuple(entry for entry in found if entry))
+
+
+_ANY = ("", "*")
+_TCP, _OTHER_PROTOCOLS = "6", ("1", "17", "47")
+_ALL_PORTS = (*_ANY, "0-65535", "1-65535")
+_MOST_ENTRIES = 50_000
+"""The highest number of an entry that customers manage."""
+
+
+def _policy_entry(description: Description, table_id: str) -> PolicyEntry | None:
+    """Return an entry, None if it is deleted or matches no traffic of TCP to port 443.
+
+    A field that is missing, or `*`, matches everything. Whatever has a form that is not known may match. Entries that AWS
+    manages come before those that customers manage, and may match metadata
+    (https://docs.aws.amazon.com/vpc/latest/tgw/tgw-policy-tables-concepts.html,
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_TransitGatewayRequestPolicyRule.html).
+    """
+    rule = nested(description, "PolicyRule", table_id)
+    state = shown(description, "State", table_id).lower()
+    protocol = shown(rule, "Protocol", table_id)
+    is_https = _has_port(shown(rule, "DestinationPortRange", table_id), 443)
+    if state == "deleted" or protocol in _OTHER_PROTOCOLS or is_https is False:
+        return None
+    source, destination = (_policy_block(rule, field, table_id) for field in ("SourceCidrBlock", "DestinationCidrBlock"))
+    number = shown(description, "PolicyRuleNumber", table_id)
+    is_managed = bool(rule.get("MetaData")) or not (number.isdecimal() and 1 <= int(number) <= _MOST_ENTRIES)
+    return PolicyEntry(
+        number=None if is_managed else int(number),
+        table_id=shown(description, "TargetRouteTableId", table_id),
+        source=source.block,
+        destination=destination.block,
+        is_certain=(
+            state == "active"
+            and protocol in (*_ANY, _TCP)
+            and is_https is True
+            and shown(rule, "SourcePortRange", table_id) in _ALL_PORTS
+            and source.is_known
+            and destination.is_known
+        ),
+    )
+
+
+_PORTS = re.compile("([0-9]{1,5})(?:-([0-9]{1,5}))?")
+
+
+def _has_port(ports: str, port: int) -> bool | None:
+    """Return whether a port or a range of ports, such as 1024-65535, has a port; None if its form is not known."""
+    if ports in _ANY:
+        return True
+    found = _PORTS.fullmatch(ports)
+    if not found:
+        return None
+    first, last = int(found[1]), int(found[2] or found[1])
+    return first <= port <= last
+
+
+class _PolicyBlock(NamedTuple):
+    """The block of a policy rule, None for any; is_known is false if it has a form that is not known."""
+
+    block: Cidr | None
+    is_known: bool = True
+
+
+def _policy_block(rule: Description, field: str, table_id: str) -> _PolicyBlock:
+    text = shown(rule, field, table_id)
+    if text in _ANY:
+        return _PolicyBlock(None)
+    try:
+        return _PolicyBlock(parse_cidr(text))
+    except ValueError:
+        return _PolicyBlock(None, is_known=False)
 
 
 def _equal_routes(description: Description, table_id: str) -> list[Route]:

@@ -1,12 +1,20 @@
 """Paths through a transit gateway: which table, which zone, and what counts as certain."""
 
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import permutations
 
 import pytest
 
+from express_path.domain.network.addresses import parse_cidr
 from express_path.domain.network.merging import merged
-from express_path.domain.network.resources import Rank, TransitGatewayAttachment, TransitGatewayRouteTable
+from express_path.domain.network.resources import (
+    PolicyEntry,
+    Rank,
+    TransitGatewayAttachment,
+    TransitGatewayPolicyTable,
+    TransitGatewayRouteTable,
+)
 from express_path.domain.network.snapshot import Snapshot
 from tests.support.make import by_id, route, snapshot, subnet, table, verdict_on
 
@@ -181,3 +189,78 @@ def test_account_that_sees_no_association_takes_that_of_another_one() -> None:
     spoke_owner = hub(spoke=replace(SPOKE, route_table_id=None))
     for seen, reason in ((hub(), "NAT_BEYOND_TRANSIT_GATEWAY"), (hub(spoke=BY_POLICY), "UNRESOLVED_EGRESS")):
         assert verdict_on(merged([spoke_owner, replace(seen, account_id="444455556666")])).reason == reason
+
+
+# --- policy tables ---------------------------------------------------------------------------------------------------
+
+SOURCE, OTHER_SOURCE = parse_cidr("10.0.0.0/24"), parse_cidr("10.9.0.0/24")
+PART = parse_cidr("10.0.0.128/25")
+ADDRESSES, HALF = parse_cidr("198.51.100.0/24"), parse_cidr("198.51.100.0/25")
+TO_THE_NAT, TO_NO_ROUTE = "tgw-rtb-1", "tgw-rtb-empty"
+NAT_FIRST, NONE_LEFT, UNKNOWN = "NAT_BEYOND_TRANSIT_GATEWAY", "DROPPED", "UNRESOLVED_EGRESS"
+EVERYTHING = PolicyEntry(100, TO_NO_ROUTE)
+ENTRIES = {
+    "the lowest number that matches": ("NO_ROUTE", [PolicyEntry(2, TO_THE_NAT), PolicyEntry(1, TO_NO_ROUTE)]),
+    "no entry": (NONE_LEFT, []),
+    "no entry that matches": (NONE_LEFT, [PolicyEntry(1, TO_THE_NAT, source=OTHER_SOURCE)]),
+    "another source": ("NO_ROUTE", [PolicyEntry(1, TO_THE_NAT, source=OTHER_SOURCE), EVERYTHING]),
+    "its source": (NAT_FIRST, [PolicyEntry(1, TO_THE_NAT, source=SOURCE), EVERYTHING]),
+    "a part of its source": (NAT_FIRST, [PolicyEntry(1, TO_THE_NAT, source=PART), EVERYTHING]),
+    "a part of its source, and no other": (NONE_LEFT, [PolicyEntry(1, TO_NO_ROUTE, source=PART)]),
+    "its destination": (NAT_FIRST, [PolicyEntry(1, TO_THE_NAT, destination=ADDRESSES), EVERYTHING]),
+    "a part of its destination": (NAT_FIRST, [PolicyEntry(1, TO_THE_NAT, destination=HALF), EVERYTHING]),
+    "a part of its destination first": (
+        NAT_FIRST,
+        [PolicyEntry(1, TO_NO_ROUTE, destination=HALF), PolicyEntry(2, TO_THE_NAT)],
+    ),
+    "another destination": ("NO_ROUTE", [PolicyEntry(1, TO_THE_NAT, destination=SOURCE), EVERYTHING]),
+    "another family": ("NO_ROUTE", [PolicyEntry(1, TO_THE_NAT, source=parse_cidr("::/0")), EVERYTHING]),
+    "what may match": (NAT_FIRST, [PolicyEntry(1, TO_THE_NAT, is_certain=False), EVERYTHING]),
+    "what may match before": (NAT_FIRST, [PolicyEntry(1, TO_NO_ROUTE, is_certain=False), PolicyEntry(2, TO_THE_NAT)]),
+    "what AWS manages": (NAT_FIRST, [PolicyEntry(None, TO_THE_NAT), EVERYTHING]),
+    "what AWS manages and nothing else": (NONE_LEFT, [PolicyEntry(None, TO_NO_ROUTE)]),
+    "a table that cannot be read": (UNKNOWN, [PolicyEntry(1, "tgw-rtb-9")]),
+    "a target that is not shown": (UNKNOWN, [PolicyEntry(1, "")]),
+}
+
+
+def by_policy(entries: Iterable[PolicyEntry], *, blocks: tuple[str, ...] = ("10.0.0.0/24",)) -> Snapshot:
+    """The hub, whose spoke has a policy table in place of a route table."""
+    network = hub(spoke=BY_POLICY)
+    tables = by_id(TO_EGRESS, TransitGatewayRouteTable(TO_NO_ROUTE))
+    return replace(
+        network,
+        subnets={**network.subnets, **by_id(subnet(availability_zone_id="use1-az1", blocks=blocks))},
+        transit_gateway_route_tables=tables,
+        transit_gateway_policy_tables=by_id(TransitGatewayPolicyTable("tgw-ptb-1", tuple(entries))),
+    )
+
+
+@pytest.mark.parametrize(("reason", "entries"), ENTRIES.values(), ids=ENTRIES)
+def test_first_entry_that_matches_decides(reason: str, entries: list[PolicyEntry]) -> None:
+    """Every entry that may match counts, up to the first that certainly does."""
+    for ordered in (entries, entries[::-1]):
+        assert verdict_on(by_policy(ordered)).reason == reason
+
+
+@pytest.mark.parametrize("blocks", [(), ("10.0.0.0/24", "10/8"), ("2001:db8::/64",)])
+def test_source_that_is_not_known_may_match(blocks: tuple[str, ...]) -> None:
+    """A source may be missing, or have a new form."""
+    entries = [PolicyEntry(1, TO_THE_NAT, source=OTHER_SOURCE), EVERYTHING]
+    assert verdict_on(by_policy(entries, blocks=blocks)).reason == NAT_FIRST
+    assert verdict_on(by_policy([PolicyEntry(1, TO_NO_ROUTE, source=SOURCE)], blocks=blocks)).reason == NONE_LEFT
+
+
+def test_policy_table_that_cannot_be_read_is_named() -> None:
+    """The annotation says which policy table it is, and what would show its entries."""
+    verdict = verdict_on(replace(by_policy([]), transit_gateway_policy_tables=None))
+    assert verdict.reason == UNKNOWN
+    assert "policy table tgw-ptb-1 decides" in verdict.annotation
+    assert verdict.lacks == "ec2:GetTransitGatewayPolicyTableEntries"
+
+
+def test_accounts_disagree_about_a_policy_table() -> None:
+    """Each description of its entries counts."""
+    one, other = by_policy([PolicyEntry(1, TO_THE_NAT)]), by_policy([PolicyEntry(1, TO_NO_ROUTE)])
+    for first, second in ((one, other), (other, one)):
+        assert verdict_on(merged([first, replace(second, account_id="444455556666")])).reason == NAT_FIRST

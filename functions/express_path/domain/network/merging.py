@@ -71,6 +71,7 @@ def merged(snapshots: Sequence[Snapshot]) -> Snapshot:
         transit_gateway_route_tables=merging.optional(
             [each.transit_gateway_route_tables for each in snapshots], _transit_gateway_tables
         ),
+        transit_gateway_policy_tables=merging.optional([each.transit_gateway_policy_tables for each in snapshots]),
         transit_gateway_of_table=_firsts([each.transit_gateway_of_table for each in snapshots]),
         core_network_attachments=merging.optional([each.core_network_attachments for each in snapshots]),
         versions=merging.versions,
@@ -154,6 +155,7 @@ def _subnets(descriptions: list[Subnet]) -> list[Subnet]:
         ipv6_native=all(each.ipv6_native for each in descriptions),
         has_ipv6=any(each.has_ipv6 for each in descriptions),
         dns64=any(each.dns64 for each in descriptions),
+        blocks=tuple(sorted({block for each in descriptions for block in each.blocks})),
     )
     found = {(each.availability_zone_id, each.block_mode, each.table_ids): None for each in descriptions}
     return [

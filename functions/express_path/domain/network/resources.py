@@ -186,7 +186,8 @@ class Subnet:
     """A subnet; has_ipv6 is true if one of its IPv6 CIDR blocks is associated, block_mode is its own.
 
     table_ids are the route tables with which the source says that the subnet itself is associated, besides the tables'
-    own associations: AWS Config's items of subnets name them.
+    own associations: AWS Config's items of subnets name them. blocks are its IPv4 and IPv6 CIDR blocks as the source shows
+    them, empty if it does not.
     """
 
     id: str
@@ -199,6 +200,7 @@ class Subnet:
     tags: Tags = field(default_factory=dict)
     block_mode: BlockMode = BlockMode.OFF
     table_ids: tuple[str, ...] = ()
+    blocks: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -325,6 +327,30 @@ class TransitGatewayRouteTable:
     id: str
     routes: tuple[Route, ...] = ()
     truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyEntry:
+    """An entry of a transit gateway policy table: which traffic it may match, and the route table that decides about it.
+
+    number is its place, the lowest first; None if it may come before all others, as entries do that AWS manages. source and
+    destination are None for any address. is_certain is true if nothing else decides whether HTTPS traffic matches. table_id
+    is empty if it is not shown.
+    """
+
+    number: int | None
+    table_id: str
+    source: Cidr | None = None
+    destination: Cidr | None = None
+    is_certain: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class TransitGatewayPolicyTable:
+    """A transit gateway policy table, with the entries that may match HTTPS traffic."""
+
+    id: str
+    entries: tuple[PolicyEntry, ...] = ()
 
 
 AnyRouteTable = RouteTable | TransitGatewayRouteTable

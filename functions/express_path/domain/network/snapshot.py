@@ -18,6 +18,7 @@ from express_path.domain.network.resources import (
     Subnet,
     Tags,
     TransitGatewayAttachment,
+    TransitGatewayPolicyTable,
     TransitGatewayRouteTable,
     Vpc,
     VpcEndpoint,
@@ -34,6 +35,7 @@ Described = (
     | NetworkInterface
     | TransitGatewayAttachment
     | TransitGatewayRouteTable
+    | TransitGatewayPolicyTable
     | Firewall
 )
 """A record that accounts may describe differently."""
@@ -90,6 +92,7 @@ class Snapshot:
     network_interfaces: Mapping[str, NetworkInterface] | None = None
     transit_gateway_attachments: Mapping[str, TransitGatewayAttachment] | None = None
     transit_gateway_route_tables: Mapping[str, TransitGatewayRouteTable] | None = None
+    transit_gateway_policy_tables: Mapping[str, TransitGatewayPolicyTable] | None = None
     transit_gateway_of_table: Mapping[str, str] | None = None
     core_network_attachments: Mapping[str, TransitGatewayAttachment] | None = None
     instances: Mapping[str, Instance] = field(default_factory=dict)

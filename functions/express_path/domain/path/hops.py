@@ -22,6 +22,7 @@ from express_path.domain.network.resources import (
     Subnet,
     TargetKind,
     TransitGatewayAttachment,
+    TransitGatewayPolicyTable,
     VpcEndpoint,
     strictest,
     target_ids,
@@ -42,7 +43,7 @@ from express_path.domain.path.outcomes import (
     without_hop,
 )
 from express_path.domain.path.reasons import NAT_REASONS, NO_WAY_OUT, Reason, Unknown
-from express_path.domain.path.routing import AddressSet, RoutingIndex
+from express_path.domain.path.routing import AddressSet, RoutingIndex, contains, overlap
 
 
 class RouteTracer(Protocol):
@@ -284,7 +285,9 @@ def follow_appliance_endpoint(
     may_translate = _FIREWALLS_NEEDED if needs_firewalls else _may_translate(endpoint)
     if state.skip_gateway_endpoints and not firewall:
         return unresolved(route, addresses, may_translate, kind, lacks=_FIREWALL_READS, unknown=unknown)
-    beyond = trace_from_any(tracer, endpoint.subnet_ids, addresses, state, _ENDPOINT_UNLISTED)
+    # Only a firewall is known to leave the source as it is.
+    onward = state if firewall else state._replace(sources=())
+    beyond = trace_from_any(tracer, endpoint.subnet_ids, addresses, onward, _ENDPOINT_UNLISTED)
     lacks = _FIREWALL_READS if needs_firewalls else ""
     trace = beyond.map(_nat_behind_appliance) if firewall else behind_appliance(beyond, may_translate, lacks, unknown)
     return trace.via(hop_of(route, kind), route)
@@ -356,7 +359,7 @@ def follow_network_interface(tracer: RouteTracer, route: Route, addresses: Addre
             possible.append(unresolved(route, addresses, note))
         else:
             # What the interface sends comes from its own subnet, so only that subnet's Block Public Access counts.
-            here = state._replace(block_mode=BlockMode.OFF)
+            here = state._replace(block_mode=BlockMode.OFF, sources=())
             next_tables = next_tables_in(tracer, interface.subnet_id, here)
             possible += list(map(partial(_forward, tracer, interface, route, addresses), next_tables))
     return any_of(possible)
@@ -465,9 +468,11 @@ _TABLES_NEEDED = "set networkRoleArn; its role needs ec2:SearchTransitGatewayRou
 _ATTACHMENTS_NEEDED = "set networkRoleArn; its role needs ec2:DescribeTransitGatewayAttachments"
 _BOTH_NEEDED = f"{_ATTACHMENTS_NEEDED} and ec2:SearchTransitGatewayRoutes"
 _ATTACHMENTS = "ec2:DescribeTransitGatewayAttachments"
+_POLICY_ENTRIES = "ec2:GetTransitGatewayPolicyTableEntries"
 _POLICY_TABLE = (
-    "policy table {1} decides where traffic of {0} goes, and is not read (ec2:GetTransitGatewayPolicyTableEntries)"
+    f"policy table {{1}} decides where traffic of {{0}} goes, and cannot be read; set networkRoleArn; its role needs {_POLICY_ENTRIES}"
 )
+_NO_ENTRY = "no entry of policy table {} matches it: add one to the policy table"
 _SERVES_ITS_VPC = (
     "gateway endpoint {} serves only its own VPC, not traffic from a transit gateway: give this VPC its own endpoint"
 )
@@ -536,20 +541,25 @@ def _covers_zone(tracer: RouteTracer, attachment: TransitGatewayAttachment, zone
 def _trace_from_table_of(
     tracer: RouteTracer, attachment: TransitGatewayAttachment, addresses: AddressSet, state: TraceState
 ) -> Trace:
-    """Continue from the transit gateway route table that an attachment is associated with."""
+    """Continue from the route table or the policy table of a transit gateway that an attachment is associated with."""
     if attachment.policy_table_id:
-        note = _POLICY_TABLE.format(attachment.id, attachment.policy_table_id)
-        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note)
+        return _trace_from_policy_table(tracer, attachment.id, attachment.policy_table_id, addresses, state)
+    if attachment.route_table_id is None:
+        return _unread_tables(addresses, _BOTH_NEEDED)
+    note = f"the route table of {attachment.id} cannot be read; {_TABLES_NEEDED}"
+    return _trace_from_transit_gateway_table(tracer, attachment.route_table_id, note, state, addresses)
+
+
+def _trace_from_transit_gateway_table(
+    tracer: RouteTracer, table_id: str, unread: str, state: TraceState, addresses: AddressSet
+) -> Trace:
+    """Continue from a transit gateway's route table. unread is the note if that table cannot be read."""
     tables = tracer.snapshot.transit_gateway_route_tables
-    table = (tables or {}).get(attachment.route_table_id or "")
-    if table is None:
-        note = (
-            _TABLES_NEEDED if tables is None else f"the route table of {attachment.id} cannot be read; {_TABLES_NEEDED}"
-        )
-        if attachment.route_table_id is None:
-            note = _BOTH_NEEDED
-        lacks = "ec2:SearchTransitGatewayRoutes"
-        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=lacks, unknown=Unknown.PERMISSION)
+    if tables is None:
+        return _unread_tables(addresses, _TABLES_NEEDED)
+    if table_id not in tables:
+        return _unread_tables(addresses, unread)
+    table = tables[table_id]
     versions = tracer.snapshot.versions_of(table)
     possible = []
     if any(version.truncated for version in versions):
@@ -558,6 +568,74 @@ def _trace_from_table_of(
     if not all(version.truncated for version in versions):
         possible.append(trace_from(tracer, NextTable(table, state), addresses))
     return any_of(possible)
+
+
+def _unread_tables(addresses: AddressSet, note: str) -> Trace:
+    lacks = "ec2:SearchTransitGatewayRoutes"
+    return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=lacks, unknown=Unknown.PERMISSION)
+
+
+def _trace_from_policy_table(
+    tracer: RouteTracer, attachment_id: str, policy_table_id: str, addresses: AddressSet, state: TraceState
+) -> Trace:
+    """Continue from each route table to which a policy table may lead HTTPS traffic from its source to these addresses.
+
+    The first entry that matches decides. If none does, the traffic is dropped
+    (https://docs.aws.amazon.com/vpc/latest/tgw/tgw-policy-tables-concepts.html).
+    """
+    policy_table = (tracer.snapshot.transit_gateway_policy_tables or {}).get(policy_table_id)
+    if policy_table is None:
+        note = _POLICY_TABLE.format(attachment_id, policy_table_id)
+        return without_hop(
+            addresses, Reason.UNRESOLVED_EGRESS, note, lacks=_POLICY_ENTRIES, unknown=Unknown.PERMISSION
+        )
+    versions = tracer.snapshot.versions_of(policy_table)
+    return any_of(list(map(partial(_trace_from_entries, tracer, addresses, state), versions)))
+
+
+def _trace_from_entries(
+    tracer: RouteTracer, addresses: AddressSet, state: TraceState, policy_table: TransitGatewayPolicyTable
+) -> Trace:
+    destinations = {entry.destination for entry in policy_table.entries if entry.destination}
+    # Addresses whose longest destination is the same match the same entries.
+    index = RoutingIndex((Route(block, "", TargetKind.UNKNOWN) for block in destinations), {})
+    routed = (found.addresses for block in addresses.blocks() for found in index.split(block))
+    return join(list(map(partial(_trace_from_entry, tracer, state, policy_table), routed)))
+
+
+def _trace_from_entry(
+    tracer: RouteTracer, state: TraceState, policy_table: TransitGatewayPolicyTable, addresses: AddressSet
+) -> Trace:
+    table_ids, is_covered = _possible_targets(policy_table, addresses.block, state.sources)
+    note = f"the route table of an entry of {policy_table.id} cannot be read; {_TABLES_NEEDED}"
+    follow = partial(_trace_from_transit_gateway_table, tracer, unread=note, state=state, addresses=addresses)
+    possible = list(map(follow, table_ids))
+    if not is_covered:
+        possible.append(without_hop(addresses, Reason.DROPPED, _NO_ENTRY.format(policy_table.id)))
+    return any_of(possible)
+
+
+def _possible_targets(
+    policy_table: TransitGatewayPolicyTable, block: Cidr, sources: Iterable[Cidr]
+) -> tuple[list[str], bool]:
+    """Return the route tables of the entries that may match, and whether one of them certainly does: the last that counts.
+
+    The destination of an entry contains the whole block, or none of it.
+    """
+    found: dict[str, None] = {}
+    of_family = [source for source in sources if source.family is block.family]
+    for entry in sorted(policy_table.entries, key=lambda entry: entry.number or 0):
+        if entry.destination and not contains(entry.destination, block):
+            continue
+        if entry.source and entry.source.family is not block.family:
+            continue
+        if entry.source and of_family and not any(overlap(entry.source, source) for source in of_family):
+            continue
+        found[entry.table_id] = None
+        matches = entry.source is None or (of_family and all(contains(entry.source, source) for source in of_family))
+        if matches and entry.is_certain and entry.number is not None:
+            return list(found), True
+    return list(found), False
 
 
 def _certain_beyond_transit_gateway(outcome: Outcome) -> Outcome:

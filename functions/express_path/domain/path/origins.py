@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from express_path.domain.network.addresses import Family
+from express_path.domain.network.addresses import Cidr, Family, parse_cidr
 from express_path.domain.network.resources import BlockMode, RouteTable, Subnet, TargetKind
 from express_path.domain.path.hops import UNREADABLE_TARGETS
 from express_path.domain.path.routing import RoutingIndexes
@@ -29,6 +29,14 @@ def families_of(subnet: Subnet) -> Families:
     return Families(not subnet.ipv6_native, subnet.has_ipv6, subnet.has_ipv6 and subnet.dns64)
 
 
+def _sources(subnet: Subnet) -> tuple[Cidr, ...]:
+    """Return a subnet's CIDR blocks, none if one of them is not known."""
+    try:
+        return tuple(map(parse_cidr, subnet.blocks))
+    except ValueError:
+        return ()
+
+
 _ENDS = frozenset(
     {
         TargetKind.LOCAL,
@@ -45,30 +53,33 @@ _ENDS = frozenset(
 class Origin(NamedTuple):
     """Everything that decides where S3 Express traffic from a subnet leads: subnets with equal origins share a trace.
 
-    zone is empty if no path from the route table can lead to a transit gateway, because only these distinguish zones.
+    zone is empty if no path from the route table can lead to a transit gateway, because only these distinguish zones. sources
+    are the subnet's CIDR blocks; empty unless it may lead to a policy table, which may distinguish them.
     """
 
     table_id: str
     families: Families
     zone: str
     block_mode: BlockMode
+    sources: tuple[Cidr, ...] = ()
 
 
 class Origins:
     """Finds the origins of the subnets of one snapshot."""
 
-    def __init__(self, indexes: RoutingIndexes, *, has_transit_gateways: bool) -> None:
+    def __init__(self, indexes: RoutingIndexes, *, has_transit_gateways: bool, has_policy_tables: bool) -> None:
         """Start without knowing any route table."""
         self._indexes = indexes
         self._has_transit_gateways = has_transit_gateways
+        self._has_policy_tables = has_policy_tables
         self._distinguishes_zones: dict[str, bool] = {}
 
     def origin_of(self, table: RouteTable, subnet: Subnet) -> Origin:
         """Return the origin of traffic from a subnet that a table governs."""
-        zone = ""
-        if self._has_transit_gateways and self._may_lead_to_transit_gateway(table):
-            zone = subnet.availability_zone_id
-        return Origin(table.id, families_of(subnet), zone, subnet.block_mode)
+        if not (self._has_transit_gateways and self._may_lead_to_transit_gateway(table)):
+            return Origin(table.id, families_of(subnet), "", subnet.block_mode)
+        sources = _sources(subnet) if self._has_policy_tables else ()
+        return Origin(table.id, families_of(subnet), subnet.availability_zone_id, subnet.block_mode, sources)
 
     def _may_lead_to_transit_gateway(self, table: RouteTable) -> bool:
         """Return whether a path from a table may lead to a transit gateway, at once or beyond other hops."""

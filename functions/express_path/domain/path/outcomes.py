@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from express_path.domain.network.addresses import Family
+from express_path.domain.network.addresses import Cidr, Family
 from express_path.domain.network.resources import BlockMode, Route, TargetKind
 from express_path.domain.path.reasons import Reason, Unknown
 from express_path.domain.path.routing import AddressSet, contains, overlap
@@ -93,7 +93,7 @@ class TraceState(NamedTuple):
     lookups that led it there. skip_gateway_endpoints is true if routes to gateway endpoints are ignored, to find out
     whether an interface leads to an internet gateway. block_mode is what VPC Block Public Access does to this traffic
     at an internet gateway: the strictest mode of the subnets that it passes through. first_index: which of the sets of routes
-    that the first table may have is followed.
+    that the first table may have is followed. sources are the blocks that the traffic comes from, empty if they are not known.
     """
 
     zone: str = ""
@@ -102,6 +102,7 @@ class TraceState(NamedTuple):
     skip_gateway_endpoints: bool = False
     block_mode: BlockMode = BlockMode.OFF
     first_index: int = 0
+    sources: tuple[Cidr, ...] = ()
 
     def why_not_followed(self, table_id: str, family: Family) -> str:
         """Return why the path is not followed into one more route table; empty if it is followed."""

@@ -55,6 +55,7 @@ class _TraceKey(NamedTuple):
     zone: str
     skip_gateway_endpoints: bool
     block_mode: BlockMode
+    sources: tuple[Cidr, ...]
 
 
 class Tracer:
@@ -71,7 +72,11 @@ class Tracer:
         self.snapshot = snapshot
         self._governing = GoverningTables(snapshot, claims)
         self.indexes = RoutingIndexes(snapshot)
-        self._origins = Origins(self.indexes, has_transit_gateways=bool(snapshot.transit_gateway_attachments))
+        self._origins = Origins(
+            self.indexes,
+            has_transit_gateways=bool(snapshot.transit_gateway_attachments),
+            has_policy_tables=bool(snapshot.transit_gateway_policy_tables),
+        )
         self._from_origins: dict[Origin, tuple[Trace, ...]] = {}
         self._beyond_hops: dict[_TraceKey, Trace] = {}
 
@@ -138,7 +143,9 @@ class Tracer:
 
     def _trace_prefix_lists(self, table: RouteTable, origin: Origin, number: int) -> Iterator[Trace]:
         index = self.indexes_of(table)[number]
-        state = TraceState(zone=origin.zone, block_mode=origin.block_mode, first_index=number)
+        state = TraceState(
+            zone=origin.zone, block_mode=origin.block_mode, first_index=number, sources=origin.sources
+        )
         for prefix_list in self.snapshot.express_prefix_lists:
             is_used = origin.families.include(prefix_list.family)
             is_synthesized = origin.families.dns64 and prefix_list.family is Family.IPV4
@@ -183,7 +190,9 @@ class Tracer:
 
         The tables before it matter only if the path may return to one of them, or may become too long.
         """
-        key = _TraceKey(table.id, block, state.zone, state.skip_gateway_endpoints, state.block_mode)
+        key = _TraceKey(
+            table.id, block, state.zone, state.skip_gateway_endpoints, state.block_mode, state.sources
+        )
         trace = self._beyond_hops.get(key)
         if trace is None or not _is_independent(trace, state):
             trace = self.follow(table, block, state)
