@@ -10,7 +10,7 @@ from moto.ec2.models import ec2_backends
 
 from config_rule_sandbox.ec2.transit_gateways.routes import Target, static_routes
 from config_rule_sandbox.networks.account import Account
-from config_rule_sandbox.networks.central_egress import Hub, attach
+from config_rule_sandbox.networks.central_egress import Hub, Spoke, attach
 from config_rule_sandbox.networks.public_sides import BehindFirewall, BehindNatGateway, BehindNatInstance
 from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws, OptionalReads
@@ -392,6 +392,23 @@ def test_all_pages_of_a_search(aws: Aws, account: Account) -> None:
     found = read_transit_gateway_routes(aws, hub.spokes_table)
     assert (len(found["Routes"]), found["AdditionalRoutesAvailable"]) == (2501, False)
     assert operations(account.sandbox) == ["SearchTransitGatewayRoutes"] * 3
+
+
+def test_policy_table_is_read_with_the_route_tables_that_it_leads_to(aws: Aws, sandbox: Sandbox) -> None:
+    """No attachment needs to be associated with these. Without its entries, nobody knows where traffic leads."""
+    hub = Hub(Account(sandbox))
+    spoke = Spoke(hub.account, hub.gateway, ("a",))
+    spoke.lead_out()
+    policy_id = hub.decide_by_policy(spoke.attachment, {"Protocol": "17"}, {"SourceCidrBlock": "10.0.0.0/8"})
+    snapshot = SnapshotReader(aws).read(ACCOUNT, spoke.vpc, DEFAULTS)
+    [entry] = (snapshot.transit_gateway_policy_tables or {})[policy_id].entries
+    assert (entry.number, entry.table_id) == (2, hub.spokes_table)
+    assert Evaluator(Tracer(snapshot), DEFAULTS).verdict(spoke.subnet).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+    sandbox.faults.deny("ec2", "GetTransitGatewayPolicyTableEntries")
+    denied = SnapshotReader(aws).read(ACCOUNT, spoke.vpc, DEFAULTS)
+    verdict = Evaluator(Tracer(denied), DEFAULTS).verdict(spoke.subnet)
+    assert (verdict.reason, verdict.lacks) == ("UNRESOLVED_EGRESS", "ec2:GetTransitGatewayPolicyTableEntries")
+    assert verdict.lacks in denied.denied
 
 
 def test_list_that_only_a_transit_gateway_names_is_read(aws: Aws, builder: Builder) -> None:

@@ -10,6 +10,7 @@ from express_path.adapters import records as read
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import (
     BlockMode,
+    PolicyEntry,
     PrefixList,
     Rank,
     Vpc,
@@ -304,6 +305,66 @@ def test_the_type_of_a_route_decides_its_rank(kind: str, list_id: str | None, ra
     described = {**TGW_ROUTE, "Type": kind, "PrefixListId": list_id}
     (route,) = read.transit_gateway_route_table("tgw-rtb-1", {"Routes": [described]}).routes
     assert route.rank.name == rank
+
+
+RULE = {
+    "SourceCidrBlock": "10.0.0.0/8",
+    "SourcePortRange": "*",
+    "DestinationCidrBlock": "*",
+    "DestinationPortRange": "443",
+    "Protocol": "6",
+}
+ENTRY = {"PolicyRuleNumber": "10", "PolicyRule": RULE, "TargetRouteTableId": "tgw-rtb-1", "State": "active"}
+
+
+def test_an_entry_of_a_policy_table() -> None:
+    """What is left out matches everything."""
+    full, empty = read.transit_gateway_policy_table("tgw-ptb-1", [ENTRY, {**ENTRY, "PolicyRule": {}}]).entries
+    assert full == PolicyEntry(10, "tgw-rtb-1", source=parse_cidr("10.0.0.0/8"))
+    assert empty == PolicyEntry(10, "tgw-rtb-1")
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"State": "deleted"},
+        *({"PolicyRule": {**RULE, "Protocol": protocol}} for protocol in ("1", "17", "47")),
+        *({"PolicyRule": {**RULE, "DestinationPortRange": ports}} for ports in ("80", "1-442", "444-65535")),
+    ],
+)
+def test_an_entry_that_matches_no_https_traffic_is_left_out(changed: dict) -> None:
+    """It is deleted, or is for another protocol or for other ports."""
+    assert read.transit_gateway_policy_table("tgw-ptb-1", [{**ENTRY, **changed}]).entries == ()
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"State": "modifying"},
+        {"State": None},
+        *({"PolicyRule": {**RULE, "Protocol": protocol}} for protocol in ("tcp", "-1")),
+        *({"PolicyRule": {**RULE, "DestinationPortRange": ports}} for ports in ("https", "443,8443")),
+        *({"PolicyRule": {**RULE, "SourcePortRange": ports}} for ports in ("1024-65535", "ephemeral")),
+        *({"PolicyRule": {**RULE, f"{side}CidrBlock": "pl-1"}} for side in ("Source", "Destination")),
+    ],
+)
+def test_an_entry_that_may_match_is_not_certain(changed: dict) -> None:
+    """A state or criterion may have a new form."""
+    [entry] = read.transit_gateway_policy_table("tgw-ptb-1", [{**ENTRY, **changed}]).entries
+    assert not entry.is_certain
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        *({"PolicyRuleNumber": number} for number in (None, "0", "50001", "system-1", "-1")),
+        {"PolicyRule": {**RULE, "MetaData": {"MetaDataKey": "segment", "MetaDataValue": "prod"}}},
+    ],
+)
+def test_an_entry_that_aws_may_manage_has_no_place(changed: dict) -> None:
+    """Such entries come before those of customers, who number theirs from 1 to 50,000."""
+    [entry] = read.transit_gateway_policy_table("tgw-ptb-1", [{**ENTRY, **changed}]).entries
+    assert entry.number is None
 
 
 @pytest.mark.parametrize("state", ["pending", "deleting", "deleted"])

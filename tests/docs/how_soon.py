@@ -19,8 +19,8 @@ class Unannounced(Enum):
     """What can change a verdict and is found by the sweep, and why no event tells of it in time."""
 
     TRANSIT_GATEWAYS = (
-        "transit gateways: routes, associations, propagations, and the subnets and modes of attachments",
-        "the items of AWS Config do not have the routes, associations, and propagations",
+        "transit gateways: routes, associations, propagations, policy tables, and the subnets and modes of attachments",
+        "the items of AWS Config do not have them",
     )
     OTHER_ACCOUNTS = (
         "what another account owns: tables, NAT gateways, endpoints, and firewalls of the network account, or of a shared VPC",
@@ -80,6 +80,7 @@ READS: Mapping[str, frozenset[ResourceType | Unannounced]] = {
     "ec2:DescribeInstanceTypes": frozenset({Unannounced.INTERFACES}),
     "ec2:DescribeTransitGatewayAttachments": frozenset({Unannounced.TRANSIT_GATEWAYS}),
     "ec2:DescribeTransitGatewayVpcAttachments": frozenset({Unannounced.TRANSIT_GATEWAYS}),
+    "ec2:GetTransitGatewayPolicyTableEntries": frozenset({Unannounced.TRANSIT_GATEWAYS}),
     "ec2:SearchTransitGatewayRoutes": frozenset({Unannounced.TRANSIT_GATEWAYS, Unannounced.EMPTIED_LISTS}),
     "network-firewall:ListFirewalls": frozenset({ResourceType.FIREWALL, Unannounced.OTHER_ACCOUNTS}),
     "network-firewall:DescribeFirewall": frozenset({ResourceType.FIREWALL, Unannounced.OTHER_ACCOUNTS}),

@@ -86,6 +86,11 @@ def test_each_role_belongs_to_the_function_of_its_handler() -> None:
         ("EvaluateRole", "ec2:GetManagedPrefixListEntries", "arn:aws:ec2:us-east-1:*:prefix-list/*"),
         (
             "EvaluateRole",
+            "ec2:GetTransitGatewayPolicyTableEntries",
+            "arn:aws:ec2:us-east-1:123456789012:transit-gateway-policy-table/*",
+        ),
+        (
+            "EvaluateRole",
             "ec2:SearchTransitGatewayRoutes",
             "arn:aws:ec2:us-east-1:123456789012:transit-gateway-route-table/*",
         ),
@@ -109,6 +114,11 @@ def test_each_role_belongs_to_the_function_of_its_handler() -> None:
         ("PlanRole", "logs:CreateLogStream", "<PlanLogGroup.Arn>"),
         ("PlanRole", "ec2:DescribeVpcAttribute", "arn:aws:ec2:us-east-1:123456789012:vpc/*"),
         ("PlanRole", "ec2:GetManagedPrefixListEntries", "arn:aws:ec2:us-east-1:*:prefix-list/*"),
+        (
+            "PlanRole",
+            "ec2:GetTransitGatewayPolicyTableEntries",
+            "arn:aws:ec2:us-east-1:123456789012:transit-gateway-policy-table/*",
+        ),
         (
             "PlanRole",
             "ec2:SearchTransitGatewayRoutes",

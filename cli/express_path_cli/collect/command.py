@@ -17,9 +17,10 @@ from express_path.adapters.entrances import describe_core_network_attachments
 from express_path.adapters.network_reader import (
     describe_endpoint_associations,
     describe_firewalls,
+    read_policy_table_entries,
     read_transit_gateway_routes,
 )
-from express_path.adapters.records import OWN_SUBNETS, route_table
+from express_path.adapters.records import OWN_SUBNETS, attachments, route_table
 from express_path.domain.network.resources import TargetKind, target_ids
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import DumpError
@@ -65,10 +66,13 @@ def write_dump(aws: Aws, folder: Path) -> Iterator[WrittenFile]:
     names = (str(row.get("PrefixListName")) for row in required[dump.PREFIX_LISTS])
     is_offered = any(is_express_service(name, aws.region) for name in names)
     # The host that lists directory buckets exists only in Regions that offer the service.
+    optional: dict[dump.DumpFile, Rows | None] = {}
     for file in (*_OPTIONAL, dump.DIRECTORY_BUCKETS, dump.SHARED_SUBNETS) if is_offered else _OPTIONAL:
-        yield _write(folder / file.name, file.field, unless_denied(partial(_rows, aws, file)))
+        optional[file] = unless_denied(partial(_rows, aws, file))
+        yield _write(folder / file.name, file.field, optional[file])
     yield from _write_prefix_lists(aws, folder)
     yield from _write_transit_gateway_routes(aws, folder)
+    yield from _write_policy_table_entries(aws, folder, optional[dump.ATTACHMENTS] or ())
     yield from _write_core_network_attachments(aws, folder, required[dump.ROUTE_TABLES])
     yield from _write_firewalls(aws, folder, required[dump.VPC_ENDPOINTS])
     yield _write_identity(aws, folder)
@@ -102,6 +106,14 @@ def _write_transit_gateway_routes(aws: Aws, folder: Path) -> Iterator[WrittenFil
         path = folder / dump.ROUTES_FOLDER / f"{table_id}.json"
         response = unless_denied(partial(read_transit_gateway_routes, aws, table_id))
         yield WrittenFile(path, None) if response is None else _write_response(path, response, len(response["Routes"]))
+
+
+def _write_policy_table_entries(aws: Aws, folder: Path, described: Rows) -> Iterator[WrittenFile]:
+    """Write the entries of the policy tables that attachments are associated with."""
+    policy_table_ids = {attachment.policy_table_id for attachment in attachments(described, []).values()}
+    for table_id in sorted(filter(None, policy_table_ids)):
+        entries = unless_denied(partial(read_policy_table_entries, aws, table_id))
+        yield _write(folder / dump.POLICIES_FOLDER / f"{table_id}.json", "TransitGatewayPolicyTableEntries", entries)
 
 
 def _write_core_network_attachments(aws: Aws, folder: Path, tables: Rows) -> Iterator[WrittenFile]:

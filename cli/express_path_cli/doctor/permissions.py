@@ -62,18 +62,38 @@ def _describe_first(kind: str, aws: Aws) -> str:
 
 def _routes(aws: Aws) -> str:
     """Search a transit gateway's route table, if the account has one."""
+
+    def search(table_id: str) -> None:
+        aws.ec2.search_transit_gateway_routes(
+            TransitGatewayRouteTableId=table_id, Filters=[{"Name": "state", "Values": ["active"]}], MaxResults=5
+        )
+
+    return _first_associated(aws, "TransitGatewayRouteTableId", "ec2:SearchTransitGatewayRoutes", search)
+
+
+def _policies(aws: Aws) -> str:
+    """Read the entries of a transit gateway's policy table, if the account has one."""
+
+    def read(table_id: str) -> None:
+        aws.ec2.get_transit_gateway_policy_table_entries(TransitGatewayPolicyTableId=table_id, MaxResults=5)
+
+    action = "ec2:GetTransitGatewayPolicyTableEntries"
+    return _first_associated(aws, "TransitGatewayPolicyTableId", action, read)
+
+
+def _first_associated(aws: Aws, field: str, action: str, read: Callable[[str], None]) -> str:
+    """Read the first table that a transit gateway attachment names in this field of its association."""
     limits = {"MaxItems": 100}
-    operation, field = "describe_transit_gateway_attachments", "TransitGatewayAttachments"
-    found = pages(aws.ec2, "ec2", operation, field, PaginationConfig=limits)
+    operation, rows = "describe_transit_gateway_attachments", "TransitGatewayAttachments"
+    found = pages(aws.ec2, "ec2", operation, rows, PaginationConfig=limits)
     attachments: list[Mapping[str, Mapping[str, str]]] = list(found)
-    tables = [row["Association"]["TransitGatewayRouteTableId"] for row in attachments if row.get("Association")]
+    tables = [table_id for row in attachments if (table_id := (row.get("Association") or {}).get(field))]
     if not tables:
-        return "there is no transit gateway to try it with"
+        kind = "policy table of a transit gateway" if field == "TransitGatewayPolicyTableId" else "transit gateway"
+        return f"there is no {kind} to try it with"
     try:
-        with calling("ec2:SearchTransitGatewayRoutes"):
-            aws.ec2.search_transit_gateway_routes(
-                TransitGatewayRouteTableId=tables[0], Filters=[{"Name": "state", "Values": ["active"]}], MaxResults=5
-            )
+        with calling(action):
+            read(tables[0])
     except ApiError as error:
         if not error.code.endswith(".NotFound"):
             raise
@@ -123,6 +143,7 @@ OPTIONAL = (
         partial(_describe_first, "vpc_endpoint_association"),
     ),
     Probe("ec2:SearchTransitGatewayRoutes", "the routes of transit gateways", _routes),
+    Probe("ec2:GetTransitGatewayPolicyTableEntries", "the policy tables of transit gateways", _policies),
     Probe(
         "s3express:ListAllMyDirectoryBuckets",
         "whether there are directory buckets, for scope=DIRECTORY_BUCKETS",

@@ -94,6 +94,7 @@ def _with_unused(aws: Aws, snapshot: Snapshot) -> Snapshot:
             snapshot,
             transit_gateway_attachments=gateways.attachments,
             transit_gateway_route_tables=gateways.route_tables,
+            transit_gateway_policy_tables=gateways.policy_tables,
         )
     return replace(
         snapshot,

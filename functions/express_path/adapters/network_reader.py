@@ -25,6 +25,7 @@ from express_path.adapters.records import (
     shared_subnet_ids,
     shows_express_lists,
     subnet,
+    transit_gateway_policy_table,
     transit_gateway_route_table,
     vpc,
     vpc_endpoint,
@@ -42,6 +43,7 @@ from express_path.domain.network.resources import (
     Subnet,
     TargetKind,
     TransitGatewayAttachment,
+    TransitGatewayPolicyTable,
     TransitGatewayRouteTable,
     VpcEndpoint,
     target_ids,
@@ -127,6 +129,7 @@ class SnapshotReader:
                 snapshot,
                 transit_gateway_attachments=gateways.attachments,
                 transit_gateway_route_tables=gateways.route_tables,
+                transit_gateway_policy_tables=gateways.policy_tables,
             )
             snapshot = self.with_lists_of_transit_gateways(snapshot, optional)
         tables = snapshot.route_tables.values()
@@ -231,6 +234,7 @@ class TransitGateways:
 
     attachments: Mapping[str, TransitGatewayAttachment] | None
     route_tables: Mapping[str, TransitGatewayRouteTable] | None
+    policy_tables: Mapping[str, TransitGatewayPolicyTable] | None
 
 
 def read_network_interfaces(aws: Aws, tables: Collection[RouteTable]) -> dict[str, NetworkInterface]:
@@ -322,7 +326,7 @@ def _describe(aws: Aws, optional: OptionalReads, operation: str, field: str, arn
 
 
 def read_transit_gateways(aws: Aws, optional: OptionalReads) -> TransitGateways:
-    """Read attachments, and the routes of every transit gateway route table that one of them is associated with."""
+    """Read attachments, and the route tables and policy tables that they are associated with, or that these lead to."""
     described = optional.read(
         lambda: pages(aws.ec2, "ec2", "describe_transit_gateway_attachments", "TransitGatewayAttachments")
     )
@@ -330,15 +334,26 @@ def read_transit_gateways(aws: Aws, optional: OptionalReads) -> TransitGateways:
         lambda: pages(aws.ec2, "ec2", "describe_transit_gateway_vpc_attachments", "TransitGatewayVpcAttachments")
     )
     found = None if described is None and of_vpcs is None else attachments(described or [], of_vpcs or [])
-    table_ids = sorted(
-        {attachment.route_table_id for attachment in (found or {}).values() if attachment.route_table_id}
-    )
+    policy_table_ids = {attachment.policy_table_id for attachment in (found or {}).values()}
+    policy_tables = {}
+    for table_id in sorted(filter(None, policy_table_ids)):
+        entries = optional.read(partial(read_policy_table_entries, aws, table_id))
+        if entries is not None:
+            policy_tables[table_id] = transit_gateway_policy_table(table_id, entries)
+    route_table_ids = {attachment.route_table_id for attachment in (found or {}).values()}
+    route_table_ids |= {entry.table_id for table in policy_tables.values() for entry in table.entries}
     tables = {}
-    for table_id in table_ids:
+    for table_id in sorted(filter(None, route_table_ids)):
         table = optional.read(partial(read_transit_gateway_routes, aws, table_id))
         if table:
             tables[table_id] = transit_gateway_route_table(table_id, table)
-    return TransitGateways(found, tables or None)
+    return TransitGateways(found, tables or None, policy_tables or None)
+
+
+def read_policy_table_entries(aws: Aws, table_id: str) -> list[Description]:
+    """Read the entries of a transit gateway policy table. Raise ApiError."""
+    operation, field = "get_transit_gateway_policy_table_entries", "TransitGatewayPolicyTableEntries"
+    return pages(aws.ec2, "ec2", operation, field, TransitGatewayPolicyTableId=table_id)
 
 
 def read_transit_gateway_routes(aws: Aws, table_id: str) -> dict[str, Any]:

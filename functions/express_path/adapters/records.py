@@ -43,7 +43,6 @@ from express_path.fields import (
     nested,
     number,
     optional_free_text,
-    optional_identifier,
     required_flag,
     required_object,
     required_rows,
@@ -374,7 +373,9 @@ def _policy_entry(description: Description, table_id: str) -> PolicyEntry | None
     is_https = _has_port(shown(rule, "DestinationPortRange", table_id), 443)
     if state == "deleted" or protocol in _OTHER_PROTOCOLS or is_https is False:
         return None
-    source, destination = (_policy_block(rule, field, table_id) for field in ("SourceCidrBlock", "DestinationCidrBlock"))
+    source, destination = (
+        _policy_block(rule, field, table_id) for field in ("SourceCidrBlock", "DestinationCidrBlock")
+    )
     number = shown(description, "PolicyRuleNumber", table_id)
     is_managed = bool(rule.get("MetaData")) or not (number.isdecimal() and 1 <= int(number) <= _MOST_ENTRIES)
     return PolicyEntry(
@@ -636,13 +637,13 @@ def shared_subnet_ids(resources: Iterable[Description]) -> frozenset[str] | None
 def transit_gateways_of_tables(described: Iterable[Description]) -> dict[str, str]:
     """Return the transit gateway of each table of DescribeTransitGatewayRouteTables. Raise RecordError.
 
-    If a description does not show both, the list is not whole, so it is empty.
+    If a description does not show both as ids, it may be of any transit gateway. Then the list is not whole, so it is empty.
     """
     found = {}
     for description in described:
-        table_id = optional_identifier(description, "TransitGatewayRouteTableId", "TransitGatewayRouteTables")
-        gateway_id = optional_identifier(description, "TransitGatewayId", table_id or "TransitGatewayRouteTables")
-        if not (table_id and gateway_id):
+        table_id = shown(description, "TransitGatewayRouteTableId", "TransitGatewayRouteTables")
+        gateway_id = shown(description, "TransitGatewayId", table_id or "TransitGatewayRouteTables")
+        if not table_id or target_kind(gateway_id) is not TargetKind.TRANSIT_GATEWAY:
             return {}
         found[table_id] = gateway_id
     return found

@@ -160,6 +160,9 @@ READERS: Mapping[str, Reader] = {
     "config:DescribeRemediationConfigurations": _remediations,
     "config:DescribeRemediationExecutionStatus": _named("ConfigRuleName", "config", "remediation-configuration/"),
     "ec2:DescribeVpcAttribute": _named("VpcId", "ec2", "vpc/"),
+    "ec2:GetTransitGatewayPolicyTableEntries": _named(
+        "TransitGatewayPolicyTableId", "ec2", "transit-gateway-policy-table/"
+    ),
     "ec2:SearchTransitGatewayRoutes": _named("TransitGatewayRouteTableId", "ec2", "transit-gateway-route-table/"),
     "events:DeleteRule": _event_rule,
     "events:DescribeRule": _event_rule,

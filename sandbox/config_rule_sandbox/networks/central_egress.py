@@ -69,6 +69,18 @@ class Hub(PublicSide):
         self.lead(destination, attachment)
         return attachment
 
+    def decide_by_policy(self, attachment_id: str, *rules: dict[str, str]) -> str:
+        """Let a new policy table decide about an attachment without a table; return it. Its entries lead to the spokes' table."""
+        ec2 = self.account.ec2
+        made = ec2.create_transit_gateway_policy_table(TransitGatewayId=self.gateway)["TransitGatewayPolicyTable"]
+        policy = {"TransitGatewayPolicyTableId": made["TransitGatewayPolicyTableId"]}
+        for number, rule in enumerate(rules, start=1):
+            ec2.create_transit_gateway_policy_table_entry(
+                **policy, PolicyRuleNumber=str(number), PolicyRule=rule, TargetRouteTableId=self.spokes_table
+            )
+        ec2.associate_transit_gateway_policy_table(**policy, TransitGatewayAttachmentId=attachment_id)
+        return str(made["TransitGatewayPolicyTableId"])
+
     def share(self, other: Account) -> None:
         """Share the transit gateway with another account."""
         [gateway] = self.account.ec2.describe_transit_gateways(TransitGatewayIds=[self.gateway])["TransitGateways"]

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import Result
 
 from config_rule_sandbox.networks.account import Account
-from config_rule_sandbox.networks.central_egress import Hub, attach_to_core_network
+from config_rule_sandbox.networks.central_egress import Hub, Spoke, attach_to_core_network
 from config_rule_sandbox.networks.public_sides import BehindFirewall
 from config_rule_sandbox.pytest_plugin import emptied
 from config_rule_sandbox.server import Sandbox
@@ -39,6 +39,7 @@ OPTIONAL = {
     "transit-gateway-vpc-attachments.json": ("ec2", "DescribeTransitGatewayVpcAttachments"),
     "transit-gateway-route-tables.json": ("ec2", "DescribeTransitGatewayRouteTables"),
     "transit-gateway-routes/": ("ec2", "SearchTransitGatewayRoutes"),
+    "transit-gateway-policy-table-entries/": ("ec2", "GetTransitGatewayPolicyTableEntries"),
     "core-network-attachments/": ("networkmanager", "GetVpcAttachment"),
     "firewalls/": ("network-firewall", "DescribeFirewall"),
     "firewall-endpoint-associations/": ("network-firewall", "DescribeVpcEndpointAssociation"),
@@ -56,6 +57,8 @@ def with_network(running_sandbox: Sandbox) -> Iterator[Sandbox]:
         BehindFirewall(account, firewall_of=firewall)
         hub = Hub(account)
         hub.join(account)
+        by_policy = Spoke(account, hub.gateway, ("a",))
+        hub.decide_by_policy(by_policy.attachment, {"Protocol": "6"})
         network_arn, _ = attach_to_core_network(account, hub.vpc, hub.public)
         account.route(hub.public_table, "172.16.0.0/12", CoreNetworkArn=network_arn)
         account.ec2.create_managed_prefix_list(

@@ -9,7 +9,7 @@ from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.iam.requests import enforced
 from config_rule_sandbox.networks.account import Account
-from config_rule_sandbox.networks.central_egress import Hub, attach_to_core_network
+from config_rule_sandbox.networks.central_egress import Hub, Spoke, attach_to_core_network
 from config_rule_sandbox.networks.public_sides import BehindFirewall
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.service_quotas.quotas import applied_quotas
@@ -62,6 +62,8 @@ def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, m
     attachment = {"TransitGatewayId": gateway, "VpcId": private.vpc, "SubnetIds": [private.subnet]}
     builder.ec2.create_transit_gateway_vpc_attachment(**attachment)
     account = Account(sandbox)
+    hub = Hub(account)
+    hub.decide_by_policy(Spoke(account, hub.gateway, ("a",)).attachment)
     firewall = BehindFirewall(account)
     account.endpoint_of_firewall(account.firewall_arn(firewall.appliance_subnet), private.vpc, private.subnet)
     applied_quotas(sandbox.account_id, sandbox.region)["L-1B52E74A"] = None

@@ -28,6 +28,7 @@ from tests.support import network_files, scenarios
 NETWORKS = (
     *("nat-instance-beside-the-endpoint", "regional-nat-gateway-own-table", "customer-list-to-nat"),
     *("transit-gateway-inspection-vpc", "transit-gateway-prefix-list-reference", "transit-gateway-firewall-attachment"),
+    "transit-gateway-policy-table-entries",
     *(
         "firewall-in-another-vpc",
         "proxy-firewall-by-its-nat-gateway",
@@ -67,6 +68,7 @@ OPERATIONS = {
     "shared-subnets.json": ("ram", "ListResources"),
     "managed-prefix-list-entries": ("ec2", "GetManagedPrefixListEntries"),
     "transit-gateway-routes": ("ec2", "SearchTransitGatewayRoutes"),
+    "transit-gateway-policy-table-entries": ("ec2", "GetTransitGatewayPolicyTableEntries"),
     "firewalls": ("network-firewall", "DescribeFirewall"),
     "firewall-endpoint-associations": ("network-firewall", "DescribeVpcEndpointAssociation"),
 }
@@ -87,7 +89,7 @@ BAD_INPUT: Mapping[str, str] = {
                 "Entries",
             ),
             *("TransitGatewayAttachments", "TransitGatewayVpcAttachments", "TransitGatewayRouteTables", "resources"),
-            *("Firewall", "VpcEndpointAssociation", "TransitGatewayRoutes"),
+            *("Firewall", "VpcEndpointAssociation", "TransitGatewayRoutes", "TransitGatewayPolicyTableEntries"),
         ),
         "without it, the file is the answer of another call",
     ),

@@ -469,9 +469,7 @@ _ATTACHMENTS_NEEDED = "set networkRoleArn; its role needs ec2:DescribeTransitGat
 _BOTH_NEEDED = f"{_ATTACHMENTS_NEEDED} and ec2:SearchTransitGatewayRoutes"
 _ATTACHMENTS = "ec2:DescribeTransitGatewayAttachments"
 _POLICY_ENTRIES = "ec2:GetTransitGatewayPolicyTableEntries"
-_POLICY_TABLE = (
-    f"policy table {{1}} decides where traffic of {{0}} goes, and cannot be read; set networkRoleArn; its role needs {_POLICY_ENTRIES}"
-)
+_POLICY_TABLE = f"policy table {{1}} decides where traffic of {{0}} goes, and cannot be read; set networkRoleArn; its role needs {_POLICY_ENTRIES}"
 _NO_ENTRY = "no entry of policy table {} matches it: add one to the policy table"
 _SERVES_ITS_VPC = (
     "gateway endpoint {} serves only its own VPC, not traffic from a transit gateway: give this VPC its own endpoint"
@@ -586,9 +584,7 @@ def _trace_from_policy_table(
     policy_table = (tracer.snapshot.transit_gateway_policy_tables or {}).get(policy_table_id)
     if policy_table is None:
         note = _POLICY_TABLE.format(attachment_id, policy_table_id)
-        return without_hop(
-            addresses, Reason.UNRESOLVED_EGRESS, note, lacks=_POLICY_ENTRIES, unknown=Unknown.PERMISSION
-        )
+        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=_POLICY_ENTRIES, unknown=Unknown.PERMISSION)
     versions = tracer.snapshot.versions_of(policy_table)
     return any_of(list(map(partial(_trace_from_entries, tracer, addresses, state), versions)))
 

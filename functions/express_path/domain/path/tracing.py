@@ -143,9 +143,7 @@ class Tracer:
 
     def _trace_prefix_lists(self, table: RouteTable, origin: Origin, number: int) -> Iterator[Trace]:
         index = self.indexes_of(table)[number]
-        state = TraceState(
-            zone=origin.zone, block_mode=origin.block_mode, first_index=number, sources=origin.sources
-        )
+        state = TraceState(zone=origin.zone, block_mode=origin.block_mode, first_index=number, sources=origin.sources)
         for prefix_list in self.snapshot.express_prefix_lists:
             is_used = origin.families.include(prefix_list.family)
             is_synthesized = origin.families.dns64 and prefix_list.family is Family.IPV4
@@ -190,9 +188,7 @@ class Tracer:
 
         The tables before it matter only if the path may return to one of them, or may become too long.
         """
-        key = _TraceKey(
-            table.id, block, state.zone, state.skip_gateway_endpoints, state.block_mode, state.sources
-        )
+        key = _TraceKey(table.id, block, state.zone, state.skip_gateway_endpoints, state.block_mode, state.sources)
         trace = self._beyond_hops.get(key)
         if trace is None or not _is_independent(trace, state):
             trace = self.follow(table, block, state)

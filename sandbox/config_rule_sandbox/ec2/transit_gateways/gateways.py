@@ -14,6 +14,7 @@ from config_rule_sandbox.ec2.errors import not_found
 from config_rule_sandbox.ec2.knobs import Knobs
 from config_rule_sandbox.ec2.transit_gateways.attachments import attachment_operations
 from config_rule_sandbox.ec2.transit_gateways.filters import matching
+from config_rule_sandbox.ec2.transit_gateways.policy_tables import POLICY_OPERATIONS
 from config_rule_sandbox.ec2.transit_gateways.route_tables import OPERATIONS
 from config_rule_sandbox.ec2.transit_gateways.routes import is_live
 from config_rule_sandbox.ec2.transit_gateways.search import with_more_available
@@ -37,7 +38,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     state = vars(Route)["state"]
     patches.set(Route, "state", property(lambda route: _state(route, state.__get__(route))))
     patches.set(EC2Response, "describe_transit_gateways", _describe_transit_gateways)
-    operations = OPERATIONS | attachment_operations(knobs)
+    operations = OPERATIONS | POLICY_OPERATIONS | attachment_operations(knobs)
     for name, operation in operations.items():
         patches.set(EC2Response, name, operation)
     patches.wrap(EC2Response, "serialized", with_more_available)

@@ -7,6 +7,9 @@ from config_rule_sandbox.ec2 import lifecycle
 from config_rule_sandbox.ec2.errors import ApiError
 from config_rule_sandbox.ec2.knobs import Knobs
 
+POLICY_TABLE = "tgw-ptb"
+"""The prefix of the ids of policy tables."""
+
 
 def find(backend: Moto, attachment_id: str) -> Moto:
     """Return an attachment that an account sees: of its VPCs and to its transit gateways."""
@@ -45,7 +48,9 @@ def described(backend: Moto, attachment: Moto) -> dict[str, Any]:
         "Tags": [{"Key": key, "Value": value} for key, value in backend.tags.get(attachment.id, {}).items()],
     }
     if attachment.associated_with and attachment.state == lifecycle.AVAILABLE and owner_id == backend.account_id:
-        seen["Association"] = {"TransitGatewayRouteTableId": attachment.associated_with, "State": "associated"}
+        is_policy = attachment.associated_with.startswith(POLICY_TABLE)
+        field = "TransitGatewayPolicyTableId" if is_policy else "TransitGatewayRouteTableId"
+        seen["Association"] = {field: attachment.associated_with, "State": "associated"}
     return seen
 
 
