@@ -142,6 +142,9 @@ def test_attachments_that_carry_nothing_do_not_count() -> None:
     ]
     gone = vpc(attachment=replace(HERE, state="deleted"), transit_routes=LEADS_HERE, nat_routes=())
     assert found_in(gone) == []
+    new = replace(HERE, id="tgw-attach-2")
+    both = vpc(transit_routes=LEADS_HERE, transit_gateway_attachments=by_id(replace(HERE, state="deleted"), new))
+    assert found_in(both) == []
 
 
 def test_table_that_already_has_the_endpoint_is_not_blocked() -> None:
@@ -280,6 +283,7 @@ def back_through(target: str, **more: Any) -> Snapshot:
 APPLIANCE = endpoint("vpce-fw", endpoint_type="gatewayloadbalancer", subnet_ids=("subnet-other",))
 WAY_BACK = {
     "the NAT gateway is not listed": unread(nat_gateways={}),
+    "the NAT gateway is of another VPC": unread(gateway=replace(NAT, vpc_id="vpc-2")),
     "the NAT gateway's table is not listed": unread(gateway=replace(NAT, subnet_id="subnet-9")),
     "a regional NAT gateway's table is not listed": unread(gateway=replace(NAT, subnet_id=None)),
     "a firewall": back_through("vpce-fw", vpc_endpoints=by_id(APPLIANCE)),

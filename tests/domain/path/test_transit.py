@@ -9,6 +9,7 @@ import pytest
 from express_path.domain.network.addresses import parse_cidr
 from express_path.domain.network.merging import merged
 from express_path.domain.network.resources import (
+    NetworkInterface,
     PolicyEntry,
     Rank,
     TransitGatewayAttachment,
@@ -16,7 +17,7 @@ from express_path.domain.network.resources import (
     TransitGatewayRouteTable,
 )
 from express_path.domain.network.snapshot import Snapshot
-from tests.support.make import by_id, route, snapshot, subnet, table, verdict_on
+from tests.support.make import by_id, endpoint, firewalls, route, snapshot, subnet, table, verdict_on
 
 SPOKE = TransitGatewayAttachment("tgw-attach-1", "tgw-1", "vpc", "vpc-1", route_table_id="tgw-rtb-1")
 EGRESS = TransitGatewayAttachment("tgw-attach-2", "tgw-1", "vpc", "vpc-2", subnet_ids=("subnet-2a", "subnet-2b"))
@@ -257,6 +258,7 @@ def test_policy_table_that_cannot_be_read_is_named() -> None:
     assert verdict.reason == UNKNOWN
     assert "policy table tgw-ptb-1 decides" in verdict.annotation
     assert verdict.lacks == "ec2:GetTransitGatewayPolicyTableEntries"
+    assert verdict.lacks in verdict.annotation
 
 
 def test_accounts_disagree_about_a_policy_table() -> None:
@@ -264,3 +266,34 @@ def test_accounts_disagree_about_a_policy_table() -> None:
     one, other = by_policy([PolicyEntry(1, TO_THE_NAT)]), by_policy([PolicyEntry(1, TO_NO_ROUTE)])
     for first, second in ((one, other), (other, one)):
         assert verdict_on(merged([first, replace(second, account_id="444455556666")])).reason == NAT_FIRST
+
+
+FORWARDING = NetworkInterface("eni-1", "subnet-f", source_dest_check=False)
+LOAD_BALANCER = endpoint("vpce-1", endpoint_type="gatewayloadbalancer", service_name="", subnet_ids=("subnet-f",))
+APPLIANCES = {
+    "an interface": ("eni-1", {"network_interfaces": by_id(FORWARDING)}, NAT_FIRST),
+    "a Gateway Load Balancer": ("vpce-1", {"vpc_endpoints": by_id(LOAD_BALANCER)}, NAT_FIRST),
+    "a firewall": (
+        "vpce-1",
+        {"vpc_endpoints": by_id(LOAD_BALANCER), "firewalls": firewalls("vpce-1")},
+        "NO_ROUTE",
+    ),
+}
+
+
+@pytest.mark.parametrize(("target", "more", "reason"), APPLIANCES.values(), ids=APPLIANCES)
+def test_only_a_firewall_keeps_the_source(target: str, more: dict, reason: str) -> None:
+    """Any other appliance may translate it, so that an entry for the subnet's own addresses may not match."""
+    network = by_policy([PolicyEntry(1, TO_NO_ROUTE, source=SOURCE), PolicyEntry(2, TO_THE_NAT)])
+    assert verdict_on(network).reason == "NO_ROUTE"
+    tables = by_id(
+        table("rtb-1", route("0.0.0.0/0", target), subnets=("subnet-1",)),
+        table("rtb-f", route("0.0.0.0/0", "tgw-1"), subnets=("subnet-f",)),
+    )
+    behind = replace(
+        network,
+        subnets={**network.subnets, **by_id(subnet("subnet-f", availability_zone_id="use1-az1"))},
+        route_tables={**network.route_tables, **tables},
+        **more,
+    )
+    assert verdict_on(behind).reason == reason

@@ -469,7 +469,7 @@ _ATTACHMENTS_NEEDED = "set networkRoleArn; its role needs ec2:DescribeTransitGat
 _BOTH_NEEDED = f"{_ATTACHMENTS_NEEDED} and ec2:SearchTransitGatewayRoutes"
 _ATTACHMENTS = "ec2:DescribeTransitGatewayAttachments"
 _POLICY_ENTRIES = "ec2:GetTransitGatewayPolicyTableEntries"
-_POLICY_TABLE = f"policy table {{1}} decides where traffic of {{0}} goes, and cannot be read; set networkRoleArn; its role needs {_POLICY_ENTRIES}"
+_POLICY_TABLE = f"policy table {{}} decides; set networkRoleArn; its role needs {_POLICY_ENTRIES}"
 _NO_ENTRY = "no entry of policy table {} matches it: add one to the policy table"
 _SERVES_ITS_VPC = (
     "gateway endpoint {} serves only its own VPC, not traffic from a transit gateway: give this VPC its own endpoint"
@@ -541,7 +541,7 @@ def _trace_from_table_of(
 ) -> Trace:
     """Continue from the route table or the policy table of a transit gateway that an attachment is associated with."""
     if attachment.policy_table_id:
-        return _trace_from_policy_table(tracer, attachment.id, attachment.policy_table_id, addresses, state)
+        return _trace_from_policy_table(tracer, attachment.policy_table_id, addresses, state)
     if attachment.route_table_id is None:
         return _unread_tables(addresses, _BOTH_NEEDED)
     note = f"the route table of {attachment.id} cannot be read; {_TABLES_NEEDED}"
@@ -574,7 +574,7 @@ def _unread_tables(addresses: AddressSet, note: str) -> Trace:
 
 
 def _trace_from_policy_table(
-    tracer: RouteTracer, attachment_id: str, policy_table_id: str, addresses: AddressSet, state: TraceState
+    tracer: RouteTracer, policy_table_id: str, addresses: AddressSet, state: TraceState
 ) -> Trace:
     """Continue from each route table to which a policy table may lead HTTPS traffic from its source to these addresses.
 
@@ -583,7 +583,7 @@ def _trace_from_policy_table(
     """
     policy_table = (tracer.snapshot.transit_gateway_policy_tables or {}).get(policy_table_id)
     if policy_table is None:
-        note = _POLICY_TABLE.format(attachment_id, policy_table_id)
+        note = _POLICY_TABLE.format(policy_table_id)
         return without_hop(addresses, Reason.UNRESOLVED_EGRESS, note, lacks=_POLICY_ENTRIES, unknown=Unknown.PERMISSION)
     versions = tracer.snapshot.versions_of(policy_table)
     return any_of(list(map(partial(_trace_from_entries, tracer, addresses, state), versions)))
