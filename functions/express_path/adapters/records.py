@@ -120,9 +120,12 @@ def subnet(description: Description) -> Subnet:
 
 
 def _subnet_blocks(description: Description, subnet_id: str) -> tuple[str, ...]:
+    ipv4 = shown(description, "CidrBlock", subnet_id)
+    if not description.get("Ipv6CidrBlockAssociationSet"):  # the usual case
+        return (ipv4,) if ipv4 else ()
     associations = rows(description, "Ipv6CidrBlockAssociationSet", subnet_id)
     ipv6 = (shown(association, "Ipv6CidrBlock", subnet_id) for association in associations)
-    return tuple(filter(None, (shown(description, "CidrBlock", subnet_id), *ipv6)))
+    return tuple(filter(None, (ipv4, *ipv6)))
 
 
 def _has_ipv6(description: Description, subnet_id: str) -> bool:
