@@ -64,6 +64,51 @@ def test_the_document_of_a_plan_fits_the_schema(tmp_path: Path) -> None:
     validate(over_sample(PlanBuilder(), tmp_path), schema)
 
 
+def with_list(cidr: str) -> PlanBuilder:
+    """Return a plan that adds a prefix list, and a route to it, to a table of the sample network that leads to the endpoint."""
+    plan = PlanBuilder().add(
+        "aws_ec2_managed_prefix_list.office",
+        {"id": UNKNOWN, "address_family": "IPv4", "entry": [{"cidr": cidr}]},
+        {"entry": []},
+    )
+    return plan.add(
+        "aws_route.office",
+        {"route_table_id": ANALYTICS, "destination_prefix_list_id": UNKNOWN, "nat_gateway_id": NAT},
+        {"destination_prefix_list_id": ["aws_ec2_managed_prefix_list.office.id"]},
+    )
+
+
+@pytest.mark.parametrize("output", Format)
+def test_a_prefix_list_that_the_plan_makes_may_win(tmp_path: Path, output: Format) -> None:
+    """Every format shows it by its address, because it has no ID yet."""
+    file = with_list("44.220.0.0/16").write(tmp_path)
+    assert "PARTLY_NAT" in {row["reason"] for row in document("--plan", str(file), "--example", status=1)["subnets"]}
+    result = invoke(["scan", "--format", output, "--plan", str(file), "--example"])
+    assert result.exit_code == 1, result.output
+
+
+@pytest.mark.parametrize("cidr", ["office", "44.220.0.0/99", "44.220.0.0"])
+def test_a_prefix_list_with_anything_but_a_cidr_is_bad_input(tmp_path: Path, cidr: str) -> None:
+    """The line names the file and the argument."""
+    file = with_list(cidr).write(tmp_path)
+    result = invoke(["scan", "--plan", str(file), "--example"])
+    [line] = [line for line in result.stderr.splitlines() if "note:" not in line]
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert line.startswith(
+        f"express-path: {file}: aws_ec2_managed_prefix_list.office.entry.cidr must be a CIDR block such as"
+    )
+
+
+@pytest.mark.parametrize("planned", [[], "x", {"root_module": []}])
+def test_planned_values_are_an_object(tmp_path: Path, planned: object) -> None:
+    """A document with other ones is no plan."""
+    plan = nat_route(network())
+    plan.document["planned_values"] = planned
+    result = invoke(["scan", "--plan", str(plan.write(tmp_path))])
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "planned_values" in result.stderr
+
+
 def test_a_more_specific_public_route_needs_a_network(tmp_path: Path) -> None:
     """Without a network, such a route may match. If that would change the verdict, a snapshot decides.
 

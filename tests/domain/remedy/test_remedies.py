@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from express_path.domain.network.addresses import Family
+from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import PrefixList, Rank, RouteTable
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
@@ -105,6 +105,30 @@ def test_one_finding_says_what_to_do_if_another_one_creates_the_endpoint() -> No
         assert single.note == "If vpc-1 gets an endpoint for S3 Express first, associate the route table with that one."
     existing = many(1, vpc_endpoints=by_id(endpoint()))
     assert getattr(remedy(verdict_on(existing, "subnet-0"), evaluator(existing)), "note", None) == ""
+
+
+@pytest.mark.parametrize(
+    ("list_id", "command"),
+    [
+        (
+            "pl-customer",
+            "aws ec2 delete-route --region us-east-1 --route-table-id rtb-1 --destination-prefix-list-id pl-customer",
+        ),
+        ("aws_ec2_managed_prefix_list.office", ""),
+    ],
+)
+def test_a_prefix_list_that_wins_may_not_exist_yet(list_id: str, command: str) -> None:
+    """In a plan, its address stands for its ID, so there is no command yet."""
+    lists = by_id(
+        EXPRESS_LIST, PrefixList(list_id, "office", Family.IPV4, (parse_cidr("198.51.100.0/25"),), aws_owned=False)
+    )
+    to_list = replace(route("pl-customer", "nat-1"), destination=list_id)
+    found = network(
+        table("rtb-1", ENDPOINT, to_list, subnets=("subnet-1",)),
+        vpc_endpoints=by_id(endpoint(route_table_ids=("rtb-1",))),
+        prefix_lists=lists,
+    )
+    assert remedy_in(found, Reason.PARTLY_NAT).command == command
 
 
 STACK = {"aws:cloudformation:stack-name": "net"}

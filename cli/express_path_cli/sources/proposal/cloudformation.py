@@ -616,10 +616,13 @@ def _decoded(file: Path) -> Any:  # noqa: ANN401  # a template
 def _check_sections(template: Description) -> None:
     """Raise RecordError for a part of a template that is not what the reference of CloudFormation says.
 
-    The values in it may have any form: what is no known function of CloudFormation is not known.
+    What is no known function of CloudFormation is not known, and may have any form.
     """
     for section in ("Conditions", "Mappings"):
         nested(template, section, "")
+    checked: set[int] = set()
+    for name, value in nested(template, "Conditions", "").items():
+        _check_functions(value, f"Conditions.{name}", checked)
     parameters = nested(template, "Parameters", "")
     for name in parameters:
         required_object(parameters, name, "Parameters")
@@ -627,7 +630,76 @@ def _check_sections(template: Description) -> None:
         place = f"Resources.{name}"
         identifier(resource, "Type", place)
         optional_free_text(resource, "Condition", place)
-        nested(resource, "Properties", place)
+        _check_functions(nested(resource, "Properties", place), f"{place}.Properties", checked)
+
+
+_OPERANDS = {
+    "Ref": "the name of a resource or parameter",
+    "Fn::GetAtt": "the name of a resource and of its attribute, such as [Subnet, VpcId]",
+    "Fn::If": "a list of the name of a condition and two values",
+    "Fn::Sub": "a text, or a list of a text and an object",
+    "Fn::Join": "a list of a delimiter and a list of values",
+    "Fn::Select": "a list of a number and a list of values",
+    "Fn::Split": "a list of a delimiter and a text",
+    "Fn::FindInMap": "a list of the name of a map and two keys",
+    "Fn::Equals": "a list of two values",
+    "Fn::Not": "a list of one condition",
+    "Fn::And": "a list of 2 to 10 conditions",
+    "Fn::Or": "a list of 2 to 10 conditions",
+}
+"""The operand of each function that is evaluated here, in words
+(https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/intrinsic-function-reference.html)."""
+
+
+def _check_functions(value: Any, place: str, checked: set[int]) -> None:  # noqa: ANN401  # any JSON
+    """Raise RecordError for a function of CloudFormation without the operand that it must have.
+
+    checked: the objects and lists that were checked, because aliases of YAML may name one many times.
+    """
+    if not isinstance(value, dict | list) or id(value) in checked:
+        return
+    checked.add(id(value))
+    if isinstance(value, list):
+        for number, member in enumerate(value):
+            _check_functions(member, f"{place}[{number}]", checked)
+        return
+    for name, operand in value.items():
+        if name in _OPERANDS and not _fits(name, operand):
+            raise RecordError(place, name, operand, _OPERANDS[name])
+        if name in _OPERANDS and len(value) > 1 and "Fn::Transform" not in value:
+            raise RecordError(place, name, operand, "the only name in its object")
+        _check_functions(operand, f"{place}.{name}", checked)
+
+
+def _fits(function: str, operand: Any) -> bool:  # noqa: ANN401  # any JSON
+    """Return whether a function may have an operand. The values in it may be functions, too."""
+    match function, operand:
+        case "Ref", str():
+            return bool(operand)
+        case "Fn::GetAtt", str():
+            name, _, attribute = operand.partition(".")
+            return bool(name and attribute)
+        case "Fn::GetAtt", [str() as name, str() | dict() as attribute]:
+            return bool(name and attribute)
+        case "Fn::If", [str(), _, _]:
+            return True
+        case "Fn::Sub", str() | [str(), dict()]:
+            return True
+        case "Fn::Join", [str(), list() | dict()]:
+            return True
+        case "Fn::Select", [int() | str() | dict(), list() | dict()]:
+            return True
+        case "Fn::Split", [str(), str() | dict()]:
+            return True
+        case "Fn::FindInMap", [str() | dict(), str() | dict(), str() | dict(), *_]:
+            return True
+        case "Fn::Equals", [_, _]:
+            return True
+        case "Fn::Not", [_]:
+            return True
+        case "Fn::And" | "Fn::Or", [_, _, *_]:
+            return True
+    return False
 
 
 def _check_size(path: str, text: str) -> None:

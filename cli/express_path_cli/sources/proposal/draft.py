@@ -22,6 +22,7 @@ from express_path.domain.network.resources import (
     TransitGatewayRouteTable,
 )
 from express_path.domain.network.snapshot import Snapshot
+from express_path.errors import RecordError
 from express_path_cli.sources.proposal.resource import (
     MADE,
     OPEN,
@@ -29,9 +30,11 @@ from express_path_cli.sources.proposal.resource import (
     Action,
     Arguments,
     Kind,
+    NewId,
     Possible,
     Resource,
     UnknownId,
+    has_unknown,
 )
 
 ENDS = (
@@ -319,6 +322,21 @@ def cidr_of(value: object) -> Cidr | None:
         return parse_cidr(value) if isinstance(value, str) and value else None
     except ValueError:
         return None
+
+
+_CIDRS = ("cidr", "cidr_block", "destination_cidr_block", "ipv6_cidr_block", "destination_ipv6_cidr_block")
+"""The arguments of resources, and of blocks in them, that are a CIDR."""
+
+
+def check_cidrs(resource: Resource) -> None:
+    """Raise RecordError if an argument of a resource that must be a CIDR is known and is none."""
+    for whole in (resource.before, resource.after):
+        for arguments in (whole, *whole.blocks("route"), *whole.blocks("entry")):
+            for name in _CIDRS:
+                value = arguments.values.get(name)
+                is_id = isinstance(value, NewId | UnknownId)
+                if value and not is_id and not has_unknown(value) and cidr_of(value) is None:
+                    raise RecordError(arguments.unknown(name), "", value, "a CIDR block such as 10.0.0.0/16")
 
 
 def tags_of(resource: Resource) -> Tags:

@@ -22,8 +22,8 @@ from express_path_cli.sources.proposal.cloudformation import (
     is_change_set,
     read_change_set,
 )
-from express_path_cli.sources.proposal.document import read_json
-from express_path_cli.sources.proposal.draft import NOT_PUBLIC, Draft, Noted
+from express_path_cli.sources.proposal.document import REMEDY, faults_in, read_json
+from express_path_cli.sources.proposal.draft import NOT_PUBLIC, Draft, Noted, check_cidrs
 from express_path_cli.sources.proposal.families import MODELLED, lay
 from express_path_cli.sources.proposal.references import block_of
 from express_path_cli.sources.proposal.resolving import NotResolvedError, resolve
@@ -116,6 +116,10 @@ class Proposal:
         settings = self._region or os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION") or ""
         region = here[0] if len(here) == 1 else settings
         notes, resources = self._resources(region, watch)
+        with faults_in(str(self._file), REMEDY):
+            for resource in resources:
+                if resource.type in MODELLED:
+                    check_cidrs(resource)
         by_region = self._by_region(resources, region)
         if views is not None:
             self._check_regions(by_region, here)

@@ -127,6 +127,7 @@ def read_test_plan(line: bytes) -> list[ResourceChange]:
 
 def _plan(document: Values) -> PlanDocument:
     configuration = nested(document, "configuration", "")
+    nested(nested(document, "planned_values", ""), "root_module", "planned_values")  # which says that it is a plan
     values = nested(nested(document, "prior_state", ""), "values", "prior_state")
     changes, deferred, used = (
         rows(document, name, "") for name in ("resource_changes", "deferred_changes", "relevant_attributes")

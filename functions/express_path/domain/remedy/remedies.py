@@ -18,7 +18,7 @@ from express_path.domain.heal.ledger import owner_tag
 from express_path.domain.heal.patches import associate_patches, create_patches, fitting
 from express_path.domain.heal.records import FULL_ACCESS, Blocker, Concern, HealSettings
 from express_path.domain.heal.transit import TRANSIT
-from express_path.domain.network.addresses import parse_cidr
+from express_path.domain.network.addresses import Cidr, parse_cidr
 from express_path.domain.network.resources import Rank, RouteTable, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.outcomes import nat_on
@@ -246,19 +246,28 @@ def _other_route(verdict: Verdict, tracer: Tracer, endpoint: str, owner: str) ->
     names = replace(names_of(verdict), endpoint=endpoint)
     destination = verdict.path[0].destination
     subnet = tracer.snapshot.subnets.get(verdict.subnet_id)
-    if not destination.startswith("pl-"):
-        block = parse_cidr(destination)
-        if subnet and subnet.dns64 and overlap(block, _NAT64):
-            command = _command(verdict, "modify-subnet-attribute", "--subnet-id", verdict.subnet_id)
-            return Remedy(names.fill(NAT64_WINS), f"{command} --no-enable-dns64", NAT64_PAGE)
-        if block.length == 0:
-            return Remedy(names.fill(DEFAULT_ROUTE_WINS), url=PRIORITY_PAGE)
+    block = _block(destination)
+    if block and subnet and subnet.dns64 and overlap(block, _NAT64):
+        command = _command(verdict, "modify-subnet-attribute", "--subnet-id", verdict.subnet_id)
+        return Remedy(names.fill(NAT64_WINS), f"{command} --no-enable-dns64", NAT64_PAGE)
+    if block and block.length == 0:
+        return Remedy(names.fill(DEFAULT_ROUTE_WINS), url=PRIORITY_PAGE)
     table = tracer.snapshot.route_tables[str(verdict.route_table_id)]
     if any(route.rank is Rank.PROPAGATED and str(route.destination) == destination for route in table.routes):
         return Remedy(names.fill(PROPAGATED_WINS), url=PRIORITY_PAGE)
     if owner:
         return Remedy(f"{names.fill(ROUTE_WINS)} {owner}: {IN_THAT_TOOL}", url=PRIORITY_PAGE)
-    return Remedy(names.fill(ROUTE_WINS), _delete_route(verdict, destination), PRIORITY_PAGE)
+    is_named = block is not None or destination.startswith("pl-")
+    command = _delete_route(verdict, destination) if is_named else ""
+    return Remedy(names.fill(ROUTE_WINS), command, PRIORITY_PAGE)
+
+
+def _block(destination: str) -> Cidr | None:
+    """Return the block that a destination is; None for a prefix list, which has no ID yet if a change makes it."""
+    try:
+        return parse_cidr(destination)
+    except ValueError:
+        return None
 
 
 def _delete_route(verdict: Verdict, destination: str) -> str:

@@ -173,6 +173,33 @@ def test_a_hostile_template_is_an_error_of_one_line(tmp_path: Path, text: str, f
     assert "\n" not in str(error.value)
 
 
+MALFORMED = [
+    *("{Ref: [Table]}", "{Ref: ''}", "{Ref: Table, Other: 1}", "{Fn::GetAtt: 5}", "{Fn::GetAtt: Table}"),
+    *("{Fn::GetAtt: [Table]}", "{Fn::GetAtt: [Table, 5]}", "{Fn::If: [IsBig, a]}", "{Fn::Sub: [a]}", "{Fn::Join: '-'}"),
+    *("{Fn::Join: ['-', a]}", "{Fn::Select: [0]}", "{Fn::Split: ['-']}", "{Fn::FindInMap: [Names, big]}"),
+    *("[a, {Fn::Join: ['-', [{Ref: 5}]]}]", "{Fn::If: [IsBig, a, {Ref: [Table]}]}"),
+]
+
+
+@pytest.mark.parametrize("value", MALFORMED)
+def test_a_malformed_function_is_an_error_with_its_place(tmp_path: Path, value: str) -> None:
+    """It is no value that is known later: CloudFormation refuses the template."""
+    route = f"  Route: {{Type: AWS::EC2::Route, Properties: {{RouteTableId: {value}}}}}\n"
+    with pytest.raises(ChangeError) as raised:
+        read(tmp_path, HEAD + route)
+    assert raised.value.fault.startswith("Resources.Route.Properties.RouteTableId")
+    assert raised.value.path.endswith("template.yaml")
+
+
+@pytest.mark.parametrize(
+    "value", ["{Fn::Equals: [a]}", "{Fn::Not: []}", "{Fn::And: [{Condition: IsBig}]}", "{Fn::Or: x}"]
+)
+def test_a_malformed_condition_is_an_error_with_its_place(tmp_path: Path, value: str) -> None:
+    """A condition decides whether a resource exists."""
+    with pytest.raises(ChangeError, match=r"Conditions\.New\.Fn::"):
+        read(tmp_path, f"Conditions: {{New: {value}}}\nResources: {{A: {{Type: AWS::EC2::VPC}}}}\n")
+
+
 # --- change sets -----------------------------------------------------------------------------------------------------
 
 LATER = "{{changeSet:KNOWN_AFTER_APPLY}}"
