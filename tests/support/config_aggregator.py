@@ -35,7 +35,7 @@ class Aggregator:
         self.name = name
         self.bad: list[dict[str, Any]] = []
         self._sandbox, self._page = sandbox, page
-        self._items: dict[str, list[Item]] = {}
+        self.items: dict[str, list[Item]] = {}
 
     def copy(self, account_id: str | None = None, region: str | None = None, style: ItemStyle | None = None) -> None:
         """Copy the current items of an account and Region."""
@@ -67,11 +67,11 @@ class Aggregator:
         """Add one item; tags become a list, as in query results."""
         listed = [{"key": key, "value": value, "tag": f"{key}={value}"} for key, value in tags.items()]
         item = {"resourceId": resource_id, "accountId": account, "awsRegion": region, "relationships": relationships}
-        self._items.setdefault(resource_type, []).append({**item, "configuration": configuration, "tags": listed})
+        self.items.setdefault(resource_type, []).append({**item, "configuration": configuration, "tags": listed})
 
     def remove(self, resource_id: str) -> None:
         """Remove an item, as of a resource that the recorder leaves out."""
-        for items in self._items.values():
+        for items in self.items.values():
             items[:] = [item for item in items if item["resourceId"] != resource_id]
 
     def select(self, request: dict[str, Any]) -> dict[str, Any]:
@@ -81,7 +81,7 @@ class Aggregator:
         """
         query = _QUERY.fullmatch(request["Expression"])
         assert query, request["Expression"]
-        found = [item for item in self._items.get(query["type"], []) if _fits(item, query)]
+        found = [item for item in self.items.get(query["type"], []) if _fits(item, query)]
         start = int(request.get("NextToken") or 0)
         left_out = () if query["relationships"] else ("relationships",)
         selected = [{key: item[key] for key in item if key not in left_out} for item in found]

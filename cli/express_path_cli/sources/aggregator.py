@@ -9,6 +9,7 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import Any
 
 from express_path.adapters.aws import Aws, OptionalReads, calling, pages
@@ -26,8 +27,8 @@ from express_path.adapters.records import (
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.resources import BlockMode, RouteTable, Subnet, TargetKind, target_ids
 from express_path.domain.network.snapshot import Snapshot
-from express_path.errors import ApiError, RecordError
-from express_path.fields import Description, Record, ids
+from express_path.errors import ApiError, ExpressPathError, RecordError
+from express_path.fields import Description, Record, identifier, ids, json_text, required_rows
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.sessions import connect
 from express_path_cli.sources.network import NetworkViews, views_of
@@ -35,37 +36,71 @@ from express_path_cli.terminal.errors import Failure, OptionError, locating_erro
 from express_path_cli.terminal.progress import Watch
 
 
-def description(item: Mapping[str, Any]) -> Description:
+def read_item(result: str) -> Mapping[str, Any]:
+    """Return the item that a result of a query is. Raise RecordError if it is none."""
+    return json_text({"Results": result}, "Results", "config:SelectAggregateResourceConfig")
+
+
+def description(item: Mapping[str, Any], id_field: str = "") -> Description:
     """Return the configuration of an item as EC2 describes the resource, with the item's tags and related route tables.
 
-    A subnet is related to the route table that it is associated with. Names of relationships differ, such as "Is
-    contained in RouteTable" and "Is contained in ", so they do not count
-    (https://docs.aws.amazon.com/config/latest/developerguide/resource-config-reference.html). Raise RecordError if the
-    item has no configuration.
+    id_field is the name that EC2 has for the resource's id: the item itself has it, too. A subnet is related to the route
+    table that it is associated with. Names of relationships differ, such as "Is contained in RouteTable" and "Is contained
+    in ", so they do not count (https://docs.aws.amazon.com/config/latest/developerguide/resource-config-reference.html).
     """
+    found = _pascal(_configuration(item)) or {}
+    if id_field and not found.get(id_field):
+        found[id_field] = item.get("resourceId")
+    return {**found, "Tags": _tags(item.get("tags")), "RelatedTableIds": _related_tables(item.get("relationships"))}
+
+
+def _configuration(item: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the configuration of an item; empty if it has none, or one of a form that is not known here."""
     found = item.get("configuration")
-    configuration = json.loads(found) if isinstance(found, str) else found
-    if not isinstance(configuration, Mapping):
-        raise RecordError(str(item.get("resourceId")), "configuration", found, "an object")
-    relationships = [row for row in item.get("relationships") or () if row.get("resourceType") == _ROUTE_TABLE]
-    related = [row["resourceId"] for row in relationships if row.get("resourceId")]
-    return {**_pascal(configuration), "Tags": _tags(item.get("tags")), "RelatedTableIds": related}
+    if isinstance(found, str):
+        try:
+            found = json.loads(found)
+        except ValueError:
+            return {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def _related_tables(relationships: object) -> list[str]:
+    """Return the route tables among the related resources; one without an id gets a name, since it is some table."""
+    rows = relationships if isinstance(relationships, list) else []
+    related = [row for row in rows if isinstance(row, Mapping)]
+    named = [(row.get("resourceType"), row.get("resourceId")) for row in related]
+    return [
+        str(resource_id or _UNNAMED_TABLE)
+        for resource_type, resource_id in named
+        if resource_type == _ROUTE_TABLE or str(resource_id).startswith("rtb-")
+    ]
 
 
 def _pascal(value: Any) -> Any:  # noqa: ANN401  # any JSON
     """Capitalize keys; a state is a string in EC2, and {"value": ...} in the schema of the queries."""
     if isinstance(value, Mapping):
-        if set(value) == {"value"}:
-            return value["value"]
+        if set(value) <= {"value"}:
+            return value.get("value")
         return {key[:1].upper() + key[1:]: _pascal(below) for key, below in value.items()}
     return [_pascal(element) for element in value] if isinstance(value, list) else value
 
 
-def _tags(found: Any) -> list[Description]:  # noqa: ANN401  # any JSON
-    """Return tags as EC2 has them: queries return a list of {"key", "value", "tag"}, rule events a mapping."""
+def _tags(found: object) -> list[Description]:
+    """Return tags as EC2 has them: queries return a list of {"key", "value", "tag"}, rule events a mapping.
+
+    A tag of another form counts as none, because a tag can only exclude a subnet.
+    """
     if isinstance(found, Mapping):
-        return [{"Key": key, "Value": value} for key, value in found.items()]
-    return [{"Key": tag.get("key"), "Value": tag.get("value") or ""} for tag in found or ()]
+        named = list(found.items())
+    else:
+        rows = found if isinstance(found, list) else []
+        named = [(row.get("key"), row.get("value")) for row in rows if isinstance(row, Mapping)]
+    return [
+        {"Key": key, "Value": value or ""}
+        for key, value in named
+        if isinstance(key, str) and (value is None or isinstance(value, str))
+    ]
 
 
 LIMITS = (
@@ -77,6 +112,18 @@ LIMITS = (
 """The limits of this source that affect verdicts, shown as notes."""
 
 _ROUTE_TABLE, _SUBNET = "AWS::EC2::RouteTable", "AWS::EC2::Subnet"
+_INTERFACE, _PREFIX_LIST = "AWS::EC2::NetworkInterface", "AWS::EC2::PrefixList"
+_ID_FIELDS = {
+    _ROUTE_TABLE: "RouteTableId",
+    _SUBNET: "SubnetId",
+    _INTERFACE: "NetworkInterfaceId",
+    _PREFIX_LIST: "PrefixListId",
+    "AWS::EC2::VPCEndpoint": "VpcEndpointId",
+    "AWS::EC2::NatGateway": "NatGatewayId",
+    "AWS::EC2::VPC": "VpcId",
+}
+"""What EC2 calls the id of a resource of each type."""
+_UNNAMED_TABLE = "a-route-table-without-an-id"
 _PAGE = 100
 """The most items on a page of a query (botocore model: config SelectAggregateResourceConfig)."""
 
@@ -95,12 +142,17 @@ class BadSource:
 
 
 class Aggregator:
-    """The items of one aggregator in the caller's account and Region."""
+    """The items of one aggregator in the caller's account and Region.
+
+    unreadable: why an account and Region, or all accounts of a Region, cannot be judged; both are empty for items that do not
+    name theirs.
+    """
 
     def __init__(self, aws: Aws, name: str) -> None:
         """Take the clients; nothing is read yet."""
         self._aws = aws
         self._name = name
+        self.unreadable: dict[AccountKey, ExpressPathError] = {}
 
     def bad_sources(self) -> list[BadSource]:
         """Read the sources whose items are missing or outdated. Raise ApiError, also if there is no such aggregator."""
@@ -127,7 +179,8 @@ class Aggregator:
         """Read a snapshot of each account and Region with a subnet, in all Regions if none is named.
 
         AWS-managed prefix lists are not configuration items, and are the same for every account, so they are read from
-        EC2 in the caller's account. Raise ApiError, and RecordError for an item that cannot be read.
+        EC2 in the caller's account. An account with an item that cannot be read is left out, and is in `unreadable`. Raise
+        ApiError.
         """
         subnets = self._subnets(regions)
         endpoints = self._records("AWS::EC2::VPCEndpoint", vpc_endpoint, regions)
@@ -152,13 +205,16 @@ class Aggregator:
                 # A bucket may exist without being recorded, so its absence is unknown.
                 has_directory_buckets=True if (account_id, region) in buckets else None,
             )
-            for account_id, region in sorted(subnets)
+            for account_id, region in sorted(lists)
+            if (account_id, region) not in self.unreadable
         ]
 
     def vpc_ids(self, subnet_ids: Sequence[str]) -> dict[str, str]:
-        """Read the VPC of each of these subnets that is recorded, in all Regions. Raise ApiError, RecordError."""
+        """Read the VPC of each of these subnets that is recorded, in all Regions. Raise ApiError."""
         described = self._by_id(_SUBNET, subnet_ids, ())
-        return {str(row["SubnetId"]): str(row["VpcId"]) for rows in described.values() for row in rows}
+        return {
+            str(row["SubnetId"]): str(row["VpcId"]) for rows in described.values() for row in rows if row.get("VpcId")
+        }
 
     def _subnets(self, regions: Sequence[str]) -> dict[AccountKey, dict[str, Subnet]]:
         """Read the subnets, and open internet gateways to them if the account's Block Public Access lets traffic out.
@@ -167,8 +223,8 @@ class Aggregator:
         """
         found = self._records(_SUBNET, _subnet, regions)
         for account, options in self._descriptions("AWS::EC2::VPCBlockPublicAccessOptions", regions).items():
-            modes = {option.get("InternetGatewayBlockMode") for option in options}
-            if modes <= {BlockMode.OFF, BlockMode.INGRESS}:
+            modes = [option.get("InternetGatewayBlockMode") for option in options]
+            if all(mode in (BlockMode.OFF, BlockMode.INGRESS) for mode in modes):
                 account_mode = BlockMode.INGRESS if BlockMode.INGRESS in modes else BlockMode.OFF
                 for subnet_id, known in found.get(account, {}).items():
                     found[account][subnet_id] = replace(known, block_mode=account_mode)
@@ -177,20 +233,24 @@ class Aggregator:
     def _records(
         self, resource_type: str, reader: Callable[[Description], Record], regions: Sequence[str]
     ) -> dict[AccountKey, dict[str, Record]]:
-        described = self._descriptions(resource_type, regions)
-        return {
-            account: {record.id: record for record in map(reader, descriptions)}
-            for account, descriptions in described.items()
-        }
+        return self._read(self._descriptions(resource_type, regions), reader)
+
+    def _read(
+        self, described: Mapping[AccountKey, Sequence[Description]], reader: Callable[[Description], Record]
+    ) -> dict[AccountKey, dict[str, Record]]:
+        """Return the records of each account by their ids; of an account with one that cannot be read, none."""
+        found = {}
+        for account, descriptions in described.items():
+            try:
+                found[account] = {record.id: record for record in map(reader, descriptions)}
+            except RecordError as error:
+                self.unreadable.setdefault(account, error)
+        return found
 
     def _interfaces(self, tables: Iterable[RouteTable], regions: Sequence[str]) -> dict[AccountKey, dict[str, Any]]:
         """Read the network interfaces that routes point to: an organization has too many to read them all."""
         wanted = target_ids(tables, TargetKind.NETWORK_INTERFACE)
-        described = self._by_id("AWS::EC2::NetworkInterface", wanted, regions)
-        return {
-            account: {record.id: record for record in map(network_interface, rows)}
-            for account, rows in described.items()
-        }
+        return self._read(self._by_id(_INTERFACE, wanted, regions), network_interface)
 
     def _by_id(
         self, resource_type: str, wanted: Sequence[str], regions: Sequence[str]
@@ -206,14 +266,30 @@ class Aggregator:
     def _descriptions(
         self, resource_type: str, regions: Sequence[str], condition: str = ""
     ) -> dict[AccountKey, list[Description]]:
+        """Return the recorded resources of one type, as EC2 describes them.
+
+        A resource without a configuration counts as not recorded, so that what leads to it is unknown. So does a route
+        table that does not show its associations. A subnet always counts, because the tables name it.
+        """
         found: dict[AccountKey, list[Description]] = defaultdict(list)
-        for item in self._items(resource_type, regions, condition):
-            if item.get("configuration") is None:
-                continue  # as if the resource were not recorded: what leads to it is unknown
-            found[str(item["accountId"]), str(item["awsRegion"])].append(description(item))
+        for result in self._results(resource_type, regions, condition):
+            try:
+                item = read_item(result)
+                resource = str(item.get("resourceId"))
+                account = identifier(item, "accountId", resource), identifier(item, "awsRegion", resource)
+            except RecordError as error:
+                self.unreadable.setdefault(("", ""), error)
+                continue
+            described = description(item, _ID_FIELDS.get(resource_type, ""))
+            if resource_type == _ROUTE_TABLE:
+                is_recorded = described.get("Associations") is not None
+            else:
+                is_recorded = resource_type == _SUBNET or bool(_configuration(item))
+            if is_recorded:
+                found[account].append(described)
         return found
 
-    def _items(self, resource_type: str, regions: Sequence[str], condition: str) -> Iterator[Mapping[str, Any]]:
+    def _results(self, resource_type: str, regions: Sequence[str], condition: str) -> Iterator[str]:
         columns = "resourceId, accountId, awsRegion, configuration, tags"
         if resource_type == _SUBNET:  # those of a VPC name each of its network interfaces
             columns += ", relationships"
@@ -227,33 +303,38 @@ class Aggregator:
                 PaginationConfig={"PageSize": _PAGE},
             )
             for page in found:
-                yield from map(json.loads, page["Results"])
+                yield from page["Results"]
 
     def _prefix_lists(
         self, subnets: Mapping[AccountKey, Mapping[str, Subnet]], regions: Sequence[str]
     ) -> dict[AccountKey, PrefixLists]:
-        customers = self._descriptions("AWS::EC2::PrefixList", regions)
+        customers = self._descriptions(_PREFIX_LIST, regions)
         by_region: dict[str, set[Family]] = defaultdict(set)
         for (_, region), found in subnets.items():
             by_region[region] |= families_of(found.values())
-        own = {region: self._own_lists(region, families) for region, families in sorted(by_region.items())}
-        return {
-            (account_id, region): replace(
-                own[region],
-                by_id={
-                    **prefix_lists([], *_with_entries(customers.get((account_id, region), []))),
-                    **own[region].by_id,
-                },
-            )
-            for account_id, region in subnets
-        }
+        own: dict[str, PrefixLists] = {}
+        for region, families in sorted(by_region.items()):
+            try:
+                own[region] = self._own_lists(region, families)
+            except ApiError as error:
+                self.unreadable["", region] = ApiError(f"{error.operation} in {region}", error.code, error.message)
+        if by_region and not own:
+            raise self.unreadable["", min(by_region)]
+        lists: dict[AccountKey, PrefixLists] = {}
+        for account in subnets:
+            of_aws = own.get(account[1])
+            try:
+                of_customers = prefix_lists([], *_with_entries(customers.get(account, [])))
+            except RecordError as error:
+                self.unreadable.setdefault(account, error)
+                continue
+            if of_aws:
+                lists[account] = replace(of_aws, by_id={**of_customers, **of_aws.by_id})
+        return lists
 
     def _own_lists(self, region: str, families: set[Family]) -> PrefixLists:
-        try:
-            reader = PrefixListReader(replace(self._aws, region=region).ec2, region)
-            found = reader.read((), families, OptionalReads())
-        except ApiError as error:
-            raise ApiError(f"{error.operation} in {region}", error.code, error.message) from error
+        reader = PrefixListReader(replace(self._aws, region=region).ec2, region)
+        found = reader.read((), families, OptionalReads())
         own = {list_id: prefix_list for list_id, prefix_list in found.by_id.items() if prefix_list.aws_owned}
         return replace(found, by_id=own)
 
@@ -267,7 +348,8 @@ def _subnet(described: Description) -> Subnet:
 
 def _with_entries(lists: Sequence[Description]) -> tuple[Sequence[Description], dict[str, list[Description]]]:
     """Return managed prefix lists, and the entries of those whose items have them."""
-    return lists, {str(row.get("PrefixListId")): row["Entries"] for row in lists if row.get("Entries") is not None}
+    named = [(str(row.get("PrefixListId")), row) for row in lists if row.get("Entries") is not None]
+    return lists, {list_id: required_rows(row, "Entries", list_id) for list_id, row in named}
 
 
 def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> NetworkViews:
@@ -284,7 +366,13 @@ def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> NetworkVie
         snapshots = aggregator.snapshots(options.regions)
     watch.done(name)
     bad = [source for source in sources if not options.regions or source.region in options.regions]
-    failures = [*failed_sources(bad), *_empty(name, options.regions, {snapshot.region for snapshot in snapshots})]
+    unreadable = sorted(aggregator.unreadable.items(), key=itemgetter(0))
+    seen = {snapshot.region for snapshot in snapshots} | {region for (_, region), _ in unreadable}
+    failures = [
+        *failed_sources(bad),
+        *(Failure(_place(name, account_id, region), error) for (account_id, region), error in unreadable),
+        *_empty(name, options.regions, seen),
+    ]
     limits = [f"aggregator {name}: {limit}" for limit in LIMITS]
     return NetworkViews(views_of(snapshots), failures, [*limits, *outdated_sources(bad)])
 
@@ -292,7 +380,9 @@ def read_aggregator(name: str, options: LiveOptions, watch: Watch) -> NetworkVie
 def failed_sources(sources: Iterable[BadSource]) -> list[Failure]:
     """Return the accounts and Regions that an aggregator could not copy, as failures."""
     return [
-        Failure(_account_region(source), ApiError("the aggregator's copy", "FAILED", source.why))
+        Failure(
+            _account_region(source.account_id, source.region), ApiError("the aggregator's copy", "FAILED", source.why)
+        )
         for source in sources
         if not source.outdated
     ]
@@ -301,7 +391,9 @@ def failed_sources(sources: Iterable[BadSource]) -> list[Failure]:
 def outdated_sources(sources: Iterable[BadSource]) -> list[str]:
     """Return a note on each account and Region whose copy in an aggregator is outdated."""
     return [
-        f"{_account_region(source)}: its items are outdated ({source.why})" for source in sources if source.outdated
+        f"{_account_region(source.account_id, source.region)}: its items are outdated ({source.why})"
+        for source in sources
+        if source.outdated
     ]
 
 
@@ -314,5 +406,10 @@ def _empty(name: str, selected: Sequence[str], found: Collection[str]) -> list[F
     return [Failure(where, error) for where in empty or ([] if found else [f"aggregator {name}"])]
 
 
-def _account_region(source: BadSource) -> str:
-    return f"account {source.account_id} {source.region}"
+def _account_region(account_id: str, region: str) -> str:
+    return f"account {account_id} {region}"
+
+
+def _place(name: str, account_id: str, region: str) -> str:
+    """Return what cannot be judged: an account, all accounts of a Region, or items that name none."""
+    return _account_region(account_id, region) if account_id else f"aggregator {name} {region}".strip()

@@ -136,6 +136,68 @@ def test_sources_that_failed_are_named(aggregator: Aggregator, sandbox: Sandbox)
     assert "note: account 777788889999" in result.stderr
 
 
+OWN, MEMBER = "123456789012", "111122223333"
+
+
+@pytest.mark.parametrize(
+    ("resource_type", "configuration"),
+    [
+        ("AWS::EC2::Subnet", {"subnetId": ["subnet-1"]}),
+        ("AWS::EC2::RouteTable", {"routes": [{"destinationCidrBlock": "a-new-word"}], "associations": []}),
+        ("AWS::EC2::PrefixList", {"Entries": "a-new-word"}),
+    ],
+)
+def test_an_account_that_cannot_be_read_hides_no_other(
+    aggregator: Aggregator, resource_type: str, configuration: dict[str, Any]
+) -> None:
+    """It is named as failed, as a dump that is bad input, and the status is 2."""
+    for account_id in (OWN, MEMBER):
+        aggregator.copy(account_id)
+    aggregator.add(resource_type, "strange-1", MEMBER, "us-east-1", configuration, {})
+    result = scan("--aggregator", aggregator.name, "--quiet")
+    assert result.exit_code == 2
+    assert {row["accountId"] for row in rows(result)} == {OWN}
+    [line] = result.stderr.splitlines()
+    assert line.startswith(f"express-path: account {MEMBER} us-east-1: ")
+
+
+def test_an_item_of_no_account_is_named(aggregator: Aggregator) -> None:
+    """Nothing says whose it is, so the rest is judged and the status is 2."""
+    aggregator.copy()
+    aggregator.add("AWS::EC2::Subnet", "subnet-1", "a-new-word", "us-east-1", {"subnetId": "subnet-1"}, {})
+    result = scan("--aggregator", aggregator.name, "--quiet")
+    assert (result.exit_code, {row["accountId"] for row in rows(result)}) == (2, {OWN})
+    [line] = result.stderr.splitlines()
+    assert line.startswith(f"express-path: aggregator {aggregator.name}: subnet-1: field accountId is 'a-new-word'")
+
+
+def test_a_region_whose_prefix_lists_cannot_be_read_hides_no_other(sandbox: Sandbox, aggregator: Aggregator) -> None:
+    """The caller's account may not have opted in to every Region. If none can be read, that is the only error."""
+    aggregator.copy()
+    aggregator.copy(region="eu-west-1")
+    sandbox.faults.deny("ec2", "DescribePrefixLists", region="eu-west-1")
+    result = scan("--aggregator", aggregator.name, "--quiet")
+    assert (result.exit_code, {row["region"] for row in rows(result)}) == (2, {"us-east-1"})
+    [line] = result.stderr.splitlines()
+    assert line.startswith(
+        f"express-path: aggregator {aggregator.name} eu-west-1: ec2:DescribePrefixLists in eu-west-1"
+    )
+    sandbox.faults.deny("ec2", "DescribePrefixLists")
+    result = scan("--aggregator", aggregator.name, "--quiet")
+    assert (result.exit_code, result.stdout, len(result.stderr.splitlines())) == (2, "", 1)
+
+
+def test_a_subnet_without_a_configuration_counts(aggregator: Aggregator, builder: Builder) -> None:
+    """The route table names it, so its finding stays."""
+    network = Private(builder)
+    aggregator.copy()
+    aggregator.items["AWS::EC2::Subnet"] = [
+        {**item, "configuration": None} for item in aggregator.items["AWS::EC2::Subnet"]
+    ]
+    found = {row["subnetId"]: row["reason"] for row in rows(scan("--aggregator", aggregator.name))}
+    assert found[network.subnet] == "NAT_GATEWAY"
+
+
 @pytest.mark.parametrize("options", [(), ("--region", "eu-west-1"), ("--region", "us-east-1", "--region", "eu-west-1")])
 def test_what_it_does_not_hold_is_named(aggregator: Aggregator, options: tuple[str, ...]) -> None:
     """A Region that is not aggregated or not recorded is named as failed, and the status is 2."""

@@ -7,23 +7,33 @@ each value of a new form, the rest of the network is still judged, a finding bes
 import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
 
 import pytest
-from botocore.model import ListShape, MapShape, Shape, StructureShape
+from botocore.model import Shape
 from botocore.session import get_session
 
-from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
+from express_path.domain.path.reasons import Compliance
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 from express_path.errors import DumpError
 from express_path_cli.sources import dump
 from tests.support import network_files, scenarios
+from tests.support.new_forms import (
+    TARGET_FIELDS,
+    Place,
+    is_no_better,
+    member_shape,
+    new_values,
+    recorded,
+    value_at,
+    with_new_target,
+    with_value,
+)
 
 NETWORKS = (
     *("nat-instance-beside-the-endpoint", "regional-nat-gateway-own-table", "customer-list-to-nat"),
@@ -133,37 +143,6 @@ MAY_IMPROVE: Mapping[str, str] = {
 """The keys whose new values may make a verdict better, with the reason. They may hide nothing all the same."""
 
 
-class Recorded(dict):
-    """A JSON object that notes the keys that are read."""
-
-    place: tuple[str | int, ...] = ()
-    keys_read: set[tuple[str | int, ...]]
-
-    def _note(self, key: object) -> None:
-        self.keys_read.add((*self.place, key))
-
-    def get(self, key: Any, default: Any = None) -> Any:
-        """Return a value, and note its key."""
-        self._note(key)
-        return super().get(key, default)
-
-    def __getitem__(self, key: Any) -> Any:
-        """Return a value, and note its key."""
-        self._note(key)
-        return super().__getitem__(key)
-
-
-def recorded(value: Any, place: tuple[str | int, ...], keys_read: set[tuple[str | int, ...]]) -> Any:
-    """Return JSON whose objects note the keys that are read."""
-    if isinstance(value, dict):
-        found = Recorded({key: recorded(member, (*place, key), keys_read) for key, member in value.items()})
-        found.place, found.keys_read = place, keys_read
-        return found
-    if isinstance(value, list):
-        return [recorded(member, (*place, number), keys_read) for number, member in enumerate(value)]
-    return value
-
-
 Documents = dict[str, Any]
 """The JSON of each file of a dump, by its path."""
 
@@ -210,7 +189,7 @@ class Mutation(NamedTuple):
     """A new value at one place of one file; it removes the key if the value is MISSING."""
 
     file: str
-    place: tuple[str | int, ...]
+    place: Place
     kind: str
     value: Any
 
@@ -220,75 +199,31 @@ class Mutation(NamedTuple):
         return str(self.place[-1])
 
 
-MISSING = object()
-NEW_WORD = "a-new-word"
-
-
-def shape_of(file: str, place: tuple[str | int, ...]) -> Shape | None:
+def shape_of(file: str, place: Place) -> Shape | None:
     """Return botocore's model of the value at a place; None if AWS's answer has no such key."""
     service, operation = OPERATIONS[file if file in OPERATIONS else file.partition("/")[0]]
-    shape: Shape | None = MODELS[service].operation_model(operation).output_shape
-    for key in place:
-        if isinstance(shape, ListShape):
-            shape = shape.member
-        elif isinstance(shape, MapShape):
-            shape = shape.value
-        else:
-            shape = shape.members.get(key) if isinstance(shape, StructureShape) else None
-    return shape
+    return member_shape(MODELS[service].operation_model(operation).output_shape, place)
 
 
 MODELS = {name: get_session().get_service_model(name) for name in ("ec2", "ram", "network-firewall")}
 
 
-def mutations(files: Documents, keys_read: Mapping[str, set[tuple[str | int, ...]]]) -> Iterator[Mutation]:
+def mutations(files: Documents, keys_read: Mapping[str, set[Place]]) -> Iterator[Mutation]:
     """Yield the new values of each key that was read, by its type; one that is not there gets a new word."""
     for file in sorted(keys_read):
         for place in sorted(keys_read[file], key=repr):
             shape = shape_of(file, place)
-            known = files[file]
-            for key in place[:-1]:
-                known = known[key]
-            old = known.get(place[-1])
-            is_text = shape is not None and shape.type_name == "string"
-            if is_text:
-                yield Mutation(file, place, "a new word", NEW_WORD)
-            if is_text and old:
-                yield Mutation(file, place, "longer", f"{old}0f")
-            if old is not None:
-                yield Mutation(file, place, "missing", MISSING)
-                yield Mutation(file, place, "null", None)
-            if "Routes" in place and place[-1] in TARGET_FIELDS and old:
-                yield Mutation(file, place[:-1], "a new target", {**without(known, place[-1]), "NewGatewayId": "new-1"})
-
-
-TARGET_FIELDS = ("GatewayId", "NatGatewayId", "TransitGatewayId", "NetworkInterfaceId", "EgressOnlyInternetGatewayId")
-
-
-def without(described: Mapping[str, Any], key: object) -> dict[str, Any]:
-    """Return an object without a key."""
-    return {name: value for name, value in described.items() if name != key}
+            known = value_at(files[file], place[:-1])
+            for kind, value in new_values(shape, known.get(place[-1])):
+                yield Mutation(file, place, kind, value)
+            if place[-1] in TARGET_FIELDS and "Routes" in place and known.get(place[-1]):
+                yield Mutation(file, place[:-1], "a new target", with_new_target(known, place[-1]))
 
 
 def mutated(files: Documents, mutation: Mutation) -> Documents:
     """Return the files with one new value."""
-    document = deepcopy(files[mutation.file])
-    at = document
-    for key in mutation.place[:-1]:
-        at = at[key]
-    if mutation.value is MISSING:
-        del at[mutation.place[-1]]
-    else:
-        at[mutation.place[-1]] = mutation.value
+    document = with_value(files[mutation.file], mutation.place, mutation.value)
     return {**files, mutation.file: document}
-
-
-def is_no_better(new: Verdict | None, old: Verdict) -> bool:
-    """Return whether a verdict is unresolved, or as bad as another one."""
-    if new is None or new.reason is Reason.UNRESOLVED_EGRESS or new.compliance is Compliance.NON_COMPLIANT:
-        return True
-    is_found = old.compliance is Compliance.NON_COMPLIANT
-    return not is_found and SEVERITY_ORDER[new.reason] <= SEVERITY_ORDER[old.reason]
 
 
 @dataclass
@@ -304,7 +239,7 @@ def try_all(
 ) -> None:
     """Try a share of the mutations of one network."""
     files, rule = documents(name, tmp_path)
-    keys_read: dict[str, set[tuple[str | int, ...]]] = {file: set() for file in files}
+    keys_read: dict[str, set[Place]] = {file: set() for file in files}
     serve(tmp_path, {file: recorded(document, (), keys_read[file]) for file, document in files.items()})
     before = verdicts(tmp_path, rule)
     known = {file: places for file, places in keys_read.items() if file.partition("/")[0] in OPERATIONS}

@@ -40,7 +40,7 @@ FORMS = {
     "resourceId": (re.compile(rf"[A-Za-z0-9_./-]+|{_ARN}"), "an id such as vpc-0a1b2c3d4e5f60718"),
     "accountId": (re.compile("[0-9]{12}"), "the 12 digits of an account"),
     "ownerId": (re.compile("[0-9]{12}|AWS|amazon[a-z-]*"), "the 12 digits of an account"),
-    "region": (re.compile("[a-z]{2,}(-[a-z]+)+-[0-9]+"), "a Region such as eu-west-1"),
+    **dict.fromkeys(("region", "awsRegion"), (re.compile("[a-z]{2,}(-[a-z]+)+-[0-9]+"), "a Region such as eu-west-1")),
     "availabilityZoneId": (re.compile("[a-z0-9-]+"), "an Availability Zone ID such as use1-az4"),
     "serviceName": (re.compile(r"[A-Za-z0-9_.-]+"), "a service name such as com.amazonaws.us-east-1.s3express"),
     **dict.fromkeys(("runId", "undoRunId"), (re.compile("[0-9A-Za-z-]+"), "the id of an automation execution")),
