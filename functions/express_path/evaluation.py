@@ -180,6 +180,10 @@ class _Rule:
         if cannot_change_path(item, self.event.diff):
             return _nothing("this change cannot change a path")
         change = self._change(item)
+        if not change.resource_id:
+            return replace(
+                self.evaluate_everything(), note="evaluating all subnets: the item does not name its resource"
+            )
         if change.resource_type is ResourceType.SUBNET and (change.deleted or self.event.left_scope):
             outcome = DELETED if change.deleted else LEFT_SCOPE
             # A deletion is final, so its result replaces whatever was read before. The scope can change again.
@@ -192,6 +196,11 @@ class _Rule:
             return self._evaluate_directory_bucket(change)
         if change.resource_type is ResourceType.VPC_ENDPOINT and change.vpc_id is None:
             note = "evaluating all subnets: the item does not name the endpoint's VPC"
+            return replace(self.evaluate_differing(change), note=note)
+        if change.earlier_subnet_ids is None:
+            note = (
+                "evaluating all subnets of the VPC: the item does not show which ones the route table governed before"
+            )
             return replace(self.evaluate_differing(change), note=note)
         evaluation = self._evaluate_outside_vpc_ids(change) or self._evaluate_concerned(change)
         # Without any difference, the item of a discovered resource is either its first one, or one that is sent again.
@@ -222,6 +231,8 @@ class _Rule:
         evaluation = self._evaluate_outside_vpc_ids(change)
         if evaluation is None:
             evaluator = self._evaluator(change.vpc_id)
+            if change.resource_id not in evaluator.snapshot.subnets:
+                evaluator = self._evaluator(None)  # It may be in another VPC than its item says.
             evaluation = Evaluation([evaluator.verdict(change.resource_id)], time, evaluator)
         return replace(evaluation, verdicts=_changed(evaluation.verdicts, time, stored), time=time, stored=stored)
 
@@ -273,9 +284,13 @@ class _Rule:
             # Only these show which paths lead through the subnet.
             gateways = self.services.snapshots.nat_gateways(change.vpc_id)
             evaluator = Evaluator(Tracer(replace(evaluator.snapshot, nat_gateways=gateways)), self.parameters)
+        concerned = concerned_subnets(change, evaluator.tracer)
+        if change.vpc_id and not evaluator.snapshot.subnets.keys() >= {*concerned}:
+            # A subnet is only deleted if no VPC has it: the item may name another VPC than the subnet's.
+            return self._evaluate_concerned(replace(change, vpc_id=None))
         verdicts = [
             verdict
-            for verdict in map(evaluator.verdict, concerned_subnets(change, evaluator.tracer))
+            for verdict in map(evaluator.verdict, concerned)
             if verdict.subnet_id == change.resource_id or not verdict.vpc_id or self.parameters.includes(verdict.vpc_id)
         ]
         return Evaluation(verdicts, time, evaluator)
@@ -288,8 +303,10 @@ class _Rule:
     def _change(self, item: Item) -> ChangedResource:
         if not self.event.is_oversized:
             return change_of(item, self.event.diff)
-        change_of(item, None)  # rejects a summary without type or id before the item is fetched
-        recorded = whole_item(self.services.aws.config, item)
+        summarized = change_of(item, None)  # rejects another type before the item is fetched
+        if not summarized.resource_id:
+            return summarized
+        recorded = whole_item(self.services.aws.config, item, self.event.ordering_timestamp)
         return change_of(recorded.item, None, recorded.previous)
 
 

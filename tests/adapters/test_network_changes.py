@@ -11,6 +11,7 @@ from express_path.errors import RecordError
 from tests.adapters.events import Object, item, place
 
 EXCLUSION, FIREWALL = ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION, ResourceType.FIREWALL
+ARN = "arn:aws:network-firewall:us-east-1:123456789012:firewall/edge"
 ASSOCIATION = {"main": False, "subnetId": "subnet-1", "associationState": {"state": "associated"}}
 TABLE = {"routeTableId": "rtb-1", "vpcId": "vpc-1", "associations": [ASSOCIATION]}
 
@@ -49,14 +50,11 @@ def related(resource_type: str, resource_id: str) -> Object:
 @pytest.mark.parametrize("resource_type", list(ResourceType))
 def test_change_names_resource_and_vpc(resource_type: ResourceType, shaped: Callable[[Object], object]) -> None:
     """Type, id, and VPC are read from each spelling of the configuration."""
-    found = item(resourceType=resource_type.value, resourceId="id-1", configuration=shaped({"vpcId": "vpc-7"}))
-    expected = ChangedResource(
-        resource_type,
-        "id-1",
-        vpc_id=None if resource_type is FIREWALL else "vpc-7",
-        may_be_regional=resource_type is ResourceType.NAT_GATEWAY,
-    )
-    assert change_of(found, None) == expected
+    resource_id, vpc_id = (ARN, None) if resource_type is FIREWALL else ("id-1", "vpc-7")
+    found = item(resourceType=resource_type.value, resourceId=resource_id, configuration=shaped({"vpcId": "vpc-7"}))
+    may_be_regional = resource_type is ResourceType.NAT_GATEWAY
+    expected = ChangedResource(resource_type, resource_id, vpc_id=vpc_id, may_be_regional=may_be_regional)
+    assert change_of(found, {}) == expected
 
 
 @pytest.mark.parametrize("key", ["name", "relationshipName"])
@@ -89,6 +87,12 @@ def test_tags_that_look_like_ids_name_no_resource(shaped: Callable[[Object], obj
     assert change_of(now, retagged, before) == ChangedResource(ResourceType.ROUTE_TABLE, "rtb-1", vpc_id="vpc-7")
 
 
+def test_an_item_that_names_two_vpcs_names_none() -> None:
+    """It contradicts itself, so that the whole account is read."""
+    found = item(configuration={"vpcId": "vpc-30f"}, relationships=[related("AWS::EC2::VPC", "vpc-3")])
+    assert change_of(found, {}).vpc_id is None
+
+
 def test_vpc_may_be_unknown() -> None:
     """An item without configuration, relationships and diff names no VPC."""
     assert change_of(item(configuration=None, relationships=...), None).vpc_id is None
@@ -96,9 +100,8 @@ def test_vpc_may_be_unknown() -> None:
 
 def test_firewall_is_named_by_its_arn() -> None:
     """A firewall may have endpoints in several VPCs, and other accounts' firewalls may have its name."""
-    arn = "arn:aws:network-firewall:us-east-1:123456789012:firewall/edge"
-    found = item(resourceType=FIREWALL, resourceId="edge", ARN=arn, configuration={"firewall": {"vpcId": "vpc-1"}})
-    assert change_of(found, None) == ChangedResource(FIREWALL, arn)
+    found = item(resourceType=FIREWALL, resourceId="edge", ARN=ARN, configuration={"firewall": {"vpcId": "vpc-1"}})
+    assert change_of(found, None) == ChangedResource(FIREWALL, ARN)
 
 
 @all_shapes
@@ -125,7 +128,7 @@ def test_an_endpoint_of_a_load_balancer_is_told_from_others(shaped: Callable[[Ob
     assert change_of(item(**of_endpoint, configuration=shaped(appliance)), None).is_appliance_endpoint
     gone = item(**of_endpoint, configuration=None, configurationItemStatus="ResourceDeleted")
     assert change_of(gone, diff(Configuration=(pascal(appliance), None))).is_appliance_endpoint
-    assert not change_of(gone, None).is_appliance_endpoint
+    assert not change_of(gone, {}).is_appliance_endpoint
     gateway = shaped({**appliance, "vpcEndpointType": "Gateway"})
     assert not change_of(item(**of_endpoint, configuration=gateway), None).is_appliance_endpoint
 
@@ -159,9 +162,9 @@ def test_item_that_is_sent_again_shows_no_change(item_diff: Object | None, statu
     assert shows_no_change(item(configurationItemStatus=status), item_diff) is expected
 
 
-@pytest.mark.parametrize("value", [None, {}, {"changedProperties": None}, {"changedProperties": {}}])
+@pytest.mark.parametrize("value", [{}, {"changedProperties": {}}])
 def test_empty_diffs_tell_nothing(value: Object | None) -> None:
-    """A diff may be absent or empty at every level."""
+    """A diff may be empty at every level."""
     assert change_of(item(), value) == ChangedResource(ResourceType.ROUTE_TABLE, "rtb-1", vpc_id="vpc-1")
 
 
@@ -215,9 +218,15 @@ def test_other_types_are_refused(found: object) -> None:
     assert "AWS::EC2::RouteTable, AWS::EC2::Subnet" in raised.value.allowed
 
 
-@pytest.mark.parametrize("found", ["", None, ..., 7, ["rtb-1"]])
-def test_resource_id_is_required(found: object) -> None:
-    """An item without an id is an error that names the field."""
+@pytest.mark.parametrize("found", ["", None, ...])
+def test_resource_id_may_be_missing(found: object) -> None:
+    """The change then concerns any resource of the type."""
+    assert change_of(item(resourceId=found), None).resource_id == ""
+
+
+@pytest.mark.parametrize("found", [7, ["rtb-1"], "rtb 1"])
+def test_resource_id_is_an_id(found: object) -> None:
+    """Anything else is an error that names the field."""
     with pytest.raises(RecordError) as raised:
         change_of(item(resourceId=found), None)
     assert place(raised.value) == "configurationItem.resourceId"
@@ -226,6 +235,7 @@ def test_resource_id_is_required(found: object) -> None:
 INTERFACE = related("AWS::EC2::NetworkInterface", "eni-1")
 INSTANCE = related("AWS::EC2::Instance", "i-1")
 FREE_ADDRESSES = {"Configuration_AvailableIpAddressCount": (250, 251)}
+ATTACHED = diff(Relationships_0=(None, INTERFACE))
 DROPPED = {
     "an interface came": {"Relationships_0": (None, INTERFACE)},
     "an interface went": {"Relationships_0": (INTERFACE, None)},
@@ -248,6 +258,7 @@ KEPT = {
     "DNS64": {"Configuration_EnableDns64": (False, True)},
     "a tag": {"Configuration_Tags_0": (None, {"key": "express-path:exclude", "value": ""})},
     "a relationship of no type": {"Relationships_0": (None, {"resourceId": "eni-1"})},
+    "a relationship of no type beside an interface": {"Relationships_0": (INTERFACE, {"resourceId": "rtb-1"})},
     "a relationship of an odd type": {"Relationships_0": (None, {**INTERFACE, "resourceType": ["AWS::EC2::Instance"]})},
     "a property of that name": {"Configuration_Relationships": (None, INTERFACE)},
 }
@@ -268,9 +279,8 @@ def test_subnet_items_about_attachments_alone_are_dropped(properties: dict[str, 
 def test_other_subnet_items_are_kept(properties: dict[str, tuple[object, object]]) -> None:
     """Any other item of a subnet is evaluated, and so are subnets that come or go, and items without a diff."""
     assert not cannot_change_path(subnet(), diff(**properties))
-    attached = diff(Relationships_0=(None, INTERFACE))
-    assert not cannot_change_path(subnet("ResourceDiscovered"), attached)
-    assert not cannot_change_path(subnet("ResourceDeleted"), attached)
+    assert not cannot_change_path(subnet("ResourceDiscovered"), ATTACHED)
+    assert not cannot_change_path(subnet("ResourceDeleted"), ATTACHED)
     assert not cannot_change_path(subnet(), None)
 
 
@@ -316,27 +326,84 @@ UNREADABLE = ["", "{", "vpc-1", '{"a": ' * 9999, "[" * 99_999, '{"a": "\\udc00"}
 
 
 @pytest.mark.parametrize("text", UNREADABLE, ids=range(len(UNREADABLE)))
-def test_configuration_that_cannot_be_read_is_refused(text: object) -> None:
-    """A configuration is an object, JSON text of one, or null; the error names the field."""
-    for function in (cannot_change_path, change_of):
-        with pytest.raises(RecordError) as raised:
-            function(item(resourceType="AWS::EC2::VPCEndpoint", configuration=text), None)
-        assert place(raised.value) == "configurationItem.configuration"
+def test_configuration_that_cannot_be_read_says_nothing(text: object) -> None:
+    """A configuration is an object, JSON text of one, or null. In another form it names no VPC, as if it were missing."""
+    endpoint = item(resourceType="AWS::EC2::VPCEndpoint", configuration=text)
+    assert not cannot_change_path(endpoint, None)
+    assert change_of(endpoint, None) == ChangedResource(ResourceType.VPC_ENDPOINT, "rtb-1")
 
 
 @pytest.mark.parametrize("found", [..., None, 7, "Deleted", ["OK"], {"value": "OK"}])
-def test_status_is_required(found: object) -> None:
-    """A status other than AWS Config's five is an error that names the field (botocore model: config)."""
-    with pytest.raises(RecordError) as raised:
-        change_of(item(configurationItemStatus=found), None)
-    assert place(raised.value) == "configurationItem.configurationItemStatus"
+def test_another_status_is_neither_an_update_nor_a_deletion(found: object) -> None:
+    """So nothing is left out because of a status other than AWS Config's five (botocore model: config)."""
+    strange = {**subnet(), **item(resourceType="AWS::EC2::Subnet", configurationItemStatus=found)}
+    assert not change_of(strange, {}).deleted
+    assert not shows_no_change(item(configurationItemStatus=found), {})
+    assert not cannot_change_path(item(configurationItemStatus=found, resourceType="AWS::EC2::Subnet"), ATTACHED)
 
 
-@pytest.mark.parametrize("found", ["text", 7, ["a"], {"Relationships.0": "text"}, {"Relationships.0": None}])
-def test_changed_properties_are_objects(found: object) -> None:
-    """A malformed diff is an error that names the field, also for a subnet's item."""
-    changed_subnet = item(resourceType="AWS::EC2::Subnet", resourceId="subnet-1")
-    for function in (cannot_change_path, change_of):
-        with pytest.raises(RecordError) as raised:
-            function(changed_subnet, {"changedProperties": found, "changeType": "UPDATE"})
-        assert place(raised.value).startswith("configurationItemDiff.changedProperties")
+@pytest.mark.parametrize("found", [None, "text", 7, ["a"], {"Relationships.1": "text"}, {"Relationships.1": None}, {}])
+def test_a_difference_of_another_form_leaves_nothing_out(found: object) -> None:
+    """It may be about anything beside what can be read of it."""
+    changed = {**ATTACHED["changedProperties"], **found} if isinstance(found, dict) else found
+    difference = {"changedProperties": changed, "changeType": "UPDATE"}
+    assert cannot_change_path(subnet(), difference) is (found == {})
+    assert not shows_no_change(item(), difference)
+    assert change_of(subnet(), difference).resource_id == "subnet-1"
+
+
+KNOWN_ASSOCIATIONS = [
+    {},
+    diff(Configuration_Routes_0=(None, {"natGatewayId": "nat-1"})),
+    diff(Configuration_Associations_0=(ASSOCIATION, None)),
+    diff(Configuration_Associations_0=({"gatewayId": "igw-1"}, {"main": True, "subnetId": None})),
+    diff(Configuration_Associations=([ASSOCIATION], [])),
+    diff(Configuration_Associations_0_Main=(True, False)),
+    diff(Configuration_Associations_0_SubnetId=("subnet-1", "subnet-2")),
+    diff(Configuration_Associations_0_AssociationState=({"state": "associating"}, {"state": "associated"})),
+    diff(Configuration=(TABLE, None)),
+]
+UNKNOWN_ASSOCIATIONS = [
+    None,
+    {"changedProperties": None},
+    {"changedProperties": {"Configuration.Routes.0": {"updatedValue": {}}}},
+    diff(Configuration_Associations_0=({**ASSOCIATION, "subnetId": "a-new-word"}, None)),
+    diff(Configuration_Associations_0=({"subnetId": None, "main": "true"}, None)),
+    diff(Configuration_Associations_0=("subnet-1", None)),
+    diff(Configuration_Associations=({"subnet-1": ASSOCIATION}, [])),
+    diff(Configuration_Associations_0_Main=("true", False)),
+    diff(Configuration_Associations_0_SubnetId=(["a-new-word"], None)),
+    diff(Configuration=({"routeTableId": "rtb-1"}, None)),
+    diff(Configuration=("a-new-word", None)),
+]
+
+
+@pytest.mark.parametrize("difference", KNOWN_ASSOCIATIONS, ids=range(len(KNOWN_ASSOCIATIONS)))
+def test_earlier_associations_are_known(difference: Object) -> None:
+    """A difference shows which subnets a table governed before; of a table that was discovered, none is needed."""
+    assert change_of(item(), difference).earlier_subnet_ids is not None
+    assert change_of(item(configurationItemStatus="ResourceDiscovered"), None).earlier_subnet_ids == frozenset()
+
+
+@pytest.mark.parametrize("difference", UNKNOWN_ASSOCIATIONS, ids=range(len(UNKNOWN_ASSOCIATIONS)))
+def test_earlier_associations_are_not_known(difference: Object | None) -> None:
+    """Without a difference, or with one that does not name the subnets, the table may have governed any subnet."""
+    assert change_of(item(), difference).earlier_subnet_ids is None
+
+
+@pytest.mark.parametrize("configuration", [None, "{", {"routeTableId": "rtb-1"}, {"associations": [{"subnetId": 7}]}])
+def test_an_item_before_may_not_show_associations(configuration: object) -> None:
+    """Then, too, the table may have governed any subnet."""
+    assert change_of(item(), None, item(configuration=configuration)).earlier_subnet_ids is None
+
+
+@pytest.mark.parametrize(
+    ("named", "expected"), [({"ARN": ...}, ""), ({"ARN": "a-new-word"}, ""), ({"resourceId": ARN}, ARN)]
+)
+def test_a_firewall_without_its_arn_is_any_firewall(named: Object, expected: str) -> None:
+    """Its name alone may be that of another account's firewall."""
+    found = item(resourceType=FIREWALL, resourceId="edge", configuration={})
+    assert (
+        change_of({**found, **{key: value for key, value in named.items() if value is not ...}}, {}).resource_id
+        == expected
+    )

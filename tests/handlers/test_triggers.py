@@ -206,7 +206,7 @@ def test_a_change_leaves_as_it_is_whatever_it_does_not_concern(
     item = {
         "awsAccountId": sandbox.account_id,
         "configurationItemCaptureTime": datetime.now(UTC).isoformat(),
-        "configurationItemStatus": "OK",
+        "configurationItemStatus": "ResourceDiscovered" if resource_type == ResourceType.DIRECTORY_BUCKET else "OK",
         "resourceType": resource_type,
         "resourceId": resource_id,
         "configuration": configuration,

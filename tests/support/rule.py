@@ -23,6 +23,19 @@ Event = dict[str, Any]
 Item = dict[str, Any]
 
 
+RETAGGED = {
+    "changedProperties": {
+        "Configuration.Tags.0": {
+            "previousValue": None,
+            "updatedValue": {"key": "team", "value": "network"},
+            "changeType": "CREATE",
+        }
+    },
+    "changeType": "UPDATE",
+}
+"""A difference that says nothing of what a change concerns."""
+
+
 class Context(LambdaContext):
     """The context that Lambda passes to a function."""
 
@@ -106,10 +119,8 @@ class Rule:
         return self.answers([delivery.answer])
 
     def event(self, item: Item, diff: Mapping[str, Any] | None = None, **more: object) -> Event:
-        """Return the event of a changed item, without a difference by default; `more` replaces keys of the event."""
-        notification = change_notification(item, dict(diff or {}), self.now)
-        if diff is None:
-            del notification["configurationItemDiff"]
+        """Return the event of a changed item, with another tag as the difference; `more` replaces keys of the event."""
+        notification = change_notification(item, dict(RETAGGED if diff is None else diff), self.now)
         token = self.loop.results.issue_token(self.loop.rule.name)
         return {**rule_event(self.loop.rule, notification, token), **more}
 

@@ -7,8 +7,10 @@ from express_path.adapters.config_rule.events import (
     changed_properties,
     check_item,
     configuration_leaves,
+    configuration_of,
     diff_leaves,
     is_deleted,
+    is_readable,
     is_update,
     leaves,
     resource_ids,
@@ -22,8 +24,8 @@ _ATTACHED_TYPES = ("AWS::EC2::NetworkInterface", "AWS::EC2::Instance")
 def change_of(item: Item, diff: Item | None, previous: Item | None = None) -> ChangedResource:
     """Return the change that an item reports. previous is the item recorded before it, if known.
 
-    Raise RecordError if the item lacks its type or id, or has a type that the rule does not evaluate.
-    A firewall is named by its ARN, and has no VPC here, because it may have endpoints in several.
+    Raise RecordError if the item has a type that the rule does not evaluate. A firewall is named by its ARN, and has no VPC here, because
+    it may have endpoints in several.
     """
     check_item(item, tuple(ResourceType))
     now = list(configuration_leaves(item))
@@ -32,16 +34,21 @@ def change_of(item: Item, diff: Item | None, previous: Item | None = None) -> Ch
     related = list(leaves(item.get("relationships")))
     resource_type = ResourceType(item["resourceType"])
     is_firewall = resource_type is ResourceType.FIREWALL
-    arn = item.get("ARN") or item.get("arn")
+    arns = (str(item.get(name) or "") for name in ("ARN", "arn", "resourceId"))
+    arn = next((arn for arn in arns if arn.startswith("arn:")), "")
     excluded = (
         resource_ids("subnet", [*now, *before]) if resource_type is ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION else ()
     )
+    # An item that names several contradicts itself, so that its VPC is not known.
+    vpc_ids = {*resource_ids("vpc", [*now, *related])} or {*resource_ids("vpc", before)}
     return ChangedResource(
         resource_type=resource_type,
-        resource_id=str(arn) if is_firewall and arn else item["resourceId"],
-        vpc_id=None if is_firewall else next(resource_ids("vpc", [*now, *related, *before]), None),
+        resource_id=arn if is_firewall else str(item.get("resourceId") or ""),
+        vpc_id=next(iter(vpc_ids)) if len(vpc_ids) == 1 and not is_firewall else None,
         owner_id=next((str(value) for name, value in now if name == "ownerid" and value), None),
-        earlier_subnet_ids=frozenset(resource_ids("subnet", before)),
+        earlier_subnet_ids=frozenset(resource_ids("subnet", before))
+        if _shows_associations(item, diff, previous)
+        else None,
         main_changed=("main", True) in (*before, *updated),
         deleted=is_deleted(item),
         subnet_id=next(iter(excluded), None),
@@ -58,9 +65,60 @@ def shows_no_change(item: Item, diff: Item | None) -> bool:
     It records subnets again when their route table changes (https://docs.aws.amazon.com/config/latest/developerguide/faq.html).
     The item of a resource that AWS Config discovered is a change: with an empty difference, it may be the first one.
     """
-    if diff is None or not is_update(item) or changed_properties(diff):
+    if diff is None or not is_readable(diff) or not is_update(item) or changed_properties(diff):
         return False
     return diff.get("changeType") in (None, "UPDATE")
+
+
+def _shows_associations(item: Item, diff: Item | None, previous: Item | None) -> bool:
+    """Return whether it is known which associations a route table had before: from the difference, or the item before.
+
+    Other resources have none, and neither has a table that AWS Config discovered.
+    """
+    if (
+        item.get("resourceType") != ResourceType.ROUTE_TABLE
+        or item.get("configurationItemStatus") == "ResourceDiscovered"
+    ):
+        return True
+    if diff is None:
+        return previous is not None and _is_known_table(configuration_of(previous))
+    changes = changed_properties(diff).items()
+    sides = [(name.lower().split("."), change[side]) for name, change in changes for side in _SIDES if side in change]
+    return is_readable(diff) and all(_is_known_side(parts, value) for parts, value in sides)
+
+
+_SIDES = ("previousValue", "updatedValue")
+
+
+def _is_known_side(parts: list[str], value: object) -> bool:
+    """Return whether one side of a property's change shows which associations it is about, if it is about any."""
+    match parts:
+        case ["configuration"]:
+            return value is None or (isinstance(value, Mapping) and _is_known_table(value))
+        case ["configuration", "associations"]:
+            return value is None or (isinstance(value, list) and all(map(_is_known_association, value)))
+        case ["configuration", "associations", _]:
+            return value is None or _is_known_association(value)
+        case ["configuration", "associations", _, "main"]:
+            return value is None or isinstance(value, bool)
+        case ["configuration", "associations", _, "subnetid"]:
+            return value is None or any(resource_ids("subnet", leaves(value, "subnetid")))
+    return True
+
+
+def _is_known_table(configuration: Item) -> bool:
+    """Return whether the configuration of a route table shows its associations."""
+    values = [value for name, value in configuration.items() if name.lower() == "associations"]
+    return bool(values) and all(isinstance(value, list) and all(map(_is_known_association, value)) for value in values)
+
+
+def _is_known_association(value: object) -> bool:
+    """Return whether an association shows what it is with: a subnet, a gateway, or the whole VPC."""
+    if not isinstance(value, Mapping):
+        return False
+    found = list(leaves(value))
+    names_gateway = any(name == "gatewayid" and value for name, value in found)
+    return names_gateway or ("main", True) in found or any(resource_ids("subnet", found))
 
 
 def cannot_change_path(item: Item, diff: Item | None) -> bool:
@@ -81,7 +139,7 @@ def cannot_change_path(item: Item, diff: Item | None) -> bool:
         case ResourceType.SUBNET:
             changed = changed_properties(diff)
             only_attached = bool(changed) and all(_is_attached(name, change) for name, change in changed.items())
-            return is_update(item) and only_attached
+            return is_update(item) and is_readable(diff) and only_attached
         case _:
             return False
 
@@ -90,7 +148,7 @@ def _is_attached(name: str, change: Item) -> bool:
     """Return whether a subnet's changed property is an interface, an instance, or the count of free addresses."""
     if name.lower().endswith(".availableipaddresscount"):
         return True
-    sides = [change.get(side) for side in ("previousValue", "updatedValue")]
-    types = [side["resourceType"] for side in sides if isinstance(side, Mapping) and side.get("resourceType")]
+    sides = [change[side] for side in _SIDES if change.get(side) is not None]
+    types = [side.get("resourceType") if isinstance(side, Mapping) else None for side in sides]
     is_relationship = name.lower().startswith("relationships")
     return is_relationship and bool(types) and all(resource_type in _ATTACHED_TYPES for resource_type in types)

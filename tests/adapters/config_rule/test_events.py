@@ -170,22 +170,34 @@ def test_item_is_required(found: object) -> None:
 
 
 @pytest.mark.parametrize("found", ["text", 7, ["a"]])
-def test_diff_is_an_object(found: object) -> None:
-    """A diff is an object or absent."""
-    assert place(refusal(event(change(configurationItemDiff=found)))) == "invokingEvent.configurationItemDiff"
+def test_diff_of_another_form_says_nothing(found: object) -> None:
+    """A diff is an object, null, or absent. Another form is not null, which means that nothing changed."""
+    assert parse_event(event(change(configurationItemDiff=found))).diff is None
 
 
 @pytest.mark.parametrize("found", NOT_A_TIME)
 def test_times_are_required(found: object) -> None:
     """The time that orders the verdict is needed, with its offset from UTC."""
+    assert place(refusal(event(scheduled(notificationCreationTime=found)))) == "invokingEvent.notificationCreationTime"
+    if found in (..., None):
+        return
     late = refusal(event(change(configurationItem=item(configurationItemCaptureTime=found))))
     assert place(late) == "invokingEvent.configurationItem.configurationItemCaptureTime"
     late = refusal(event(oversized(configurationItemCaptureTime=found)))
     assert place(late) == "invokingEvent.configurationItemSummary.configurationItemCaptureTime"
-    assert place(refusal(event(scheduled(notificationCreationTime=found)))) == "invokingEvent.notificationCreationTime"
 
 
-@pytest.mark.parametrize("found", ["true", "false", 1, None, {}])
+@pytest.mark.parametrize("found", [..., None])
+def test_without_a_capture_time_the_notifications_own_counts(found: object) -> None:
+    """It is the nearest time that is known, and later than the capture."""
+    for invoking in (
+        change(configurationItem=item(configurationItemCaptureTime=found)),
+        oversized(configurationItemCaptureTime=found),
+    ):
+        assert parse_event(event(invoking)).ordering_timestamp == NOTIFIED
+
+
+@pytest.mark.parametrize("found", ["true", "false", 1, {}])
 def test_left_scope_is_true_or_false(found: object) -> None:
     """EventLeftScope that is neither true nor false is rejected; it does not count as false."""
     with pytest.raises(RecordError) as raised:
@@ -201,6 +213,11 @@ def loop(sandbox: Sandbox) -> ConfigLoop:
     return loop
 
 
+def captured(summary: Object) -> datetime:
+    """Return when the item of a summary was captured."""
+    return datetime.fromisoformat(summary["configurationItemCaptureTime"])
+
+
 def test_item_and_the_one_before_are_fetched(aws: Aws, builder: Builder, loop: ConfigLoop) -> None:
     """The whole item comes with the one recorded before it, each with its configuration as JSON text.
 
@@ -212,7 +229,7 @@ def test_item_and_the_one_before_are_fetched(aws: Aws, builder: Builder, loop: C
         builder.tag(table, "Name", name)
         loop.notice()
         summaries.append(loop.queued[-1]["configurationItemSummary"])
-    recorded = whole_item(aws.config, summaries[-1])
+    recorded = whole_item(aws.config, summaries[-1], captured(summaries[-1]))
     assert recorded.previous is not None
     assert recorded.item == recorded.item | summaries[-1]
     assert [item["tags"]["Name"] for item in (recorded.item, recorded.previous)] == ["three", "two"]
@@ -230,7 +247,7 @@ def test_items_after_the_notification_are_left_out(aws: Aws, builder: Builder, l
     )
     builder.tag(table, "Name", "later")
     loop.notice()
-    recorded = whole_item(aws.config, summary)
+    recorded = whole_item(aws.config, summary, captured(summary))
     assert (recorded.item["tags"], recorded.previous) == ({}, None)
 
 
@@ -239,5 +256,5 @@ def test_history_that_cannot_be_read_is_an_error(aws: Aws, sandbox: Sandbox, loo
     loop.notice()
     sandbox.faults.deny("config", "GetResourceConfigHistory")
     with pytest.raises(ApiError) as raised:
-        whole_item(aws.config, loop.queued[0]["configurationItemSummary"])
+        whole_item(aws.config, loop.queued[0]["configurationItemSummary"], CAPTURED)
     assert (raised.value.operation, raised.value.code) == ("config:GetResourceConfigHistory", "AccessDeniedException")

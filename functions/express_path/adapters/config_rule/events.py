@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from express_path.adapters.aws import calling
 from express_path.errors import ApiError, RecordError
 from express_path.fields import (
+    flag,
     free_text,
     identifier,
     json_text,
-    nested,
+    optional_identifier,
     plain_json,
-    required_flag,
     required_object,
     time,
     word,
@@ -41,7 +41,8 @@ class ConfigEvent:
     """One invocation of a rule.
 
     parameters are the rule's own, as text; the rule parses them. item is None in a scheduled notification, and only a
-    summary if is_oversized (see whole_item). diff is empty if the item was sent again, and None if there is none.
+    summary if is_oversized (see whole_item). diff is empty if the item was sent again, and None if there is none, or one of
+    a form that is not known here.
     ordering_timestamp is the capture time of the item, or the creation time of the scheduled notification. left_scope means that the resource is no longer in the rule's scope.
     """
 
@@ -75,10 +76,17 @@ def parse_event(event: Mapping[str, Any]) -> ConfigEvent:
     else:
         name = "configurationItem" if kind == _CHANGE else "configurationItemSummary"
         item = required_object(invoking, name, "invokingEvent")
-        ordering_timestamp = time(item, "configurationItemCaptureTime", f"invokingEvent.{name}")
+        # Without a capture time, the event's own is the nearest one that is later.
+        has_time = item.get("configurationItemCaptureTime") is not None
+        ordering_timestamp = (
+            time(item, "configurationItemCaptureTime", f"invokingEvent.{name}")
+            if has_time
+            else time(invoking, "notificationCreationTime", "invokingEvent")
+        )
     # AWS Config's own sample of a change has no difference at all, and that of an item that it sends again is null.
     if kind == _CHANGE and "configurationItemDiff" in invoking:
-        diff = nested(invoking, "configurationItemDiff", "invokingEvent")
+        found = invoking["configurationItemDiff"]
+        diff = {} if found is None else found if isinstance(found, Mapping) else None
     account_id = (invoking if item is None else item).get("awsAccountId") or event.get("accountId")
     if event.get("accountId") not in (None, account_id):
         raise RecordError("event", "awsAccountId", account_id, f"the account of the rule, {event['accountId']}")
@@ -91,7 +99,7 @@ def parse_event(event: Mapping[str, Any]) -> ConfigEvent:
         parameters=json_text(event, "ruleParameters", "event") if has_parameters else {},
         ordering_timestamp=ordering_timestamp,
         # AWS Config always sends it; events written by hand may omit it.
-        left_scope="eventLeftScope" in event and required_flag(event, "eventLeftScope", "event"),
+        left_scope=flag(event, "eventLeftScope", "event"),
         item=item,
         diff=diff,
         is_oversized=kind == _OVERSIZED,
@@ -108,15 +116,16 @@ class Leaf(NamedTuple):
     value: object
 
 
-_DELETED = frozenset({"ResourceDeleted", "ResourceDeletedNotRecorded"})
-_STATUSES = ("OK", "ResourceDiscovered", "ResourceNotRecorded", *sorted(_DELETED))
+_DELETED = ("ResourceDeleted", "ResourceDeletedNotRecorded")
 
 
 def check_item(item: Item, resource_types: Collection[str]) -> None:
-    """Raise RecordError if an item is not of one of the types, or lacks its resource's id or a known status."""
+    """Raise RecordError if an item is not of one of the types, which the rule's scope names, or has an id of no form.
+
+    Its status may be any: one that is not known here is neither a deletion nor an update.
+    """
     word(item, "resourceType", "configurationItem", resource_types)
-    identifier(item, "resourceId", "configurationItem")
-    word(item, "configurationItemStatus", "configurationItem", _STATUSES)
+    optional_identifier(item, "resourceId", "configurationItem")
 
 
 def is_deleted(item: Item) -> bool:
@@ -129,12 +138,20 @@ def is_update(item: Item) -> bool:
     return item.get("configurationItemStatus") == "OK"
 
 
-def configuration_leaves(item: Item) -> Iterator[Leaf]:
-    """Yield every value of an item's configuration. Raise RecordError if that is not an object."""
-    found, field = item.get("configuration"), "configuration"
+def configuration_of(item: Item) -> Item:
+    """Return an item's configuration; empty if it has none, or one of a form that is not known here."""
+    found = item.get("configuration")
     if isinstance(found, str):
-        return leaves(json_text(item, field, "configurationItem"))
-    return leaves({} if found is None else plain_json(found, "configurationItem", field))
+        try:
+            return json_text(item, "configuration", "configurationItem")
+        except RecordError:
+            return {}
+    return found if isinstance(found, Mapping) else {}
+
+
+def configuration_leaves(item: Item) -> Iterator[Leaf]:
+    """Yield every value of an item's configuration."""
+    return leaves(configuration_of(item))
 
 
 def leaves(value: object, name: str = "") -> Iterator[Leaf]:
@@ -156,11 +173,25 @@ def diff_leaves(diff: Item | None, side: str) -> Iterator[Leaf]:
 
 
 def changed_properties(diff: Item | None) -> Mapping[str, Item]:
-    """Return the changes of a configurationItemDiff by property, empty if there is no diff. Raise RecordError."""
-    changed = nested(diff or {}, "changedProperties", "configurationItemDiff")
-    for name in changed:
-        required_object(changed, name, "configurationItemDiff.changedProperties")
-    return changed
+    """Return the changes of a configurationItemDiff by property, as far as they have a form that is known here."""
+    changed = (diff or {}).get("changedProperties")
+    listed = changed.items() if isinstance(changed, Mapping) else ()
+    return {name: change for name, change in listed if isinstance(change, Mapping)}
+
+
+def is_readable(diff: Item | None) -> bool:
+    """Return whether a configurationItemDiff has the form that AWS documents, so that it shows everything that changed.
+
+    https://docs.aws.amazon.com/config/latest/developerguide/example-sns-notification.html
+    """
+    if diff is None:
+        return False
+    if diff == {}:
+        return True
+    changed = diff.get("changedProperties")
+    if not isinstance(changed, Mapping) or len(changed_properties(diff)) != len(changed):
+        return False
+    return all("previousValue" in change and "updatedValue" in change for change in changed.values())
 
 
 def resource_ids(kind: str, values: Iterable[Leaf]) -> Iterator[str]:
@@ -178,25 +209,23 @@ class RecordedItem:
     previous: Mapping[str, Any] | None = None
 
 
-def whole_item(config: "ConfigServiceClient", summary: Mapping[str, Any]) -> RecordedItem:
+def whole_item(config: "ConfigServiceClient", summary: Mapping[str, Any], until: datetime) -> RecordedItem:
     """Fetch the item of a configurationItemSummary; only the summary if AWS Config never recorded the resource.
 
-    Raise ApiError. A later item is not returned, so a delayed notification is evaluated by its own item.
+    Raise ApiError. until is the capture time: a later item is not returned, so a delayed notification is evaluated by its
+    own item.
     https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules_lambda-functions.html
     """
     try:
         with calling("config:GetResourceConfigHistory"):
             response = config.get_resource_config_history(
-                resourceType=summary["resourceType"],
-                resourceId=summary["resourceId"],
-                laterTime=datetime.fromisoformat(summary["configurationItemCaptureTime"]),
-                limit=2,
+                resourceType=summary["resourceType"], resourceId=summary["resourceId"], laterTime=until, limit=2
             )
     except ApiError as error:
         if error.code == "ResourceNotDiscoveredException":
             return RecordedItem(summary)
         raise
-    newest_first = response["configurationItems"]
+    newest_first = response.get("configurationItems")
     if not newest_first:
         return RecordedItem(summary)
     return RecordedItem({**newest_first[0], **summary}, newest_first[1] if len(newest_first) > 1 else None)

@@ -28,9 +28,9 @@ class ResourceType(StrEnum):
 class ChangedResource:
     """A changed resource, limited to what AWS Config's item records.
 
-    vpc_id and owner_id are None if the item does not name the VPC or the owner. earlier_subnet_ids are the subnets that
-    a route table governed before the change. main_changed says whether a route table became the main one, or stopped
-    being it. subnet_id is the subnet of an exclusion from Block Public Access, None if it excludes a VPC.
+    resource_id is empty, and vpc_id and owner_id are None, if the item does not name the resource, its VPC, or the owner.
+    earlier_subnet_ids are the subnets that a route table governed before the change, None if that is not known. main_changed
+    says whether a route table became the main one, or stopped being it. subnet_id is the subnet of an exclusion from Block Public Access, None if it excludes a VPC.
     is_appliance_endpoint is true for an endpoint of a Gateway Load Balancer, which names no route tables.
     may_be_regional is true for a NAT gateway without a known subnet: a regional one names a route table of its own.
     """
@@ -38,7 +38,7 @@ class ChangedResource:
     resource_type: ResourceType
     resource_id: str
     vpc_id: str | None = None
-    earlier_subnet_ids: frozenset[str] = frozenset()
+    earlier_subnet_ids: frozenset[str] | None = frozenset()
     main_changed: bool = False
     deleted: bool = False
     owner_id: str | None = None
@@ -54,6 +54,10 @@ def concerned_subnets(change: ChangedResource, tracer: Tracer) -> list[str]:
 
 def _of_route_table(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
     """The subnets that the table governs, governed before, or may govern, and those whose path leads through it."""
+    if change.earlier_subnet_ids is None:
+        # It may have governed any subnet of its VPC.
+        yield from _leading_through(_subnets_of_vpc(change, tracer), tracer)
+        return
     table_ids = {change.resource_id, *_current_tables(change.earlier_subnet_ids, tracer)}
     yield from change.earlier_subnet_ids
     for subnet in tracer.snapshot.own_subnets:
