@@ -52,6 +52,8 @@ TABLE, SUBNET, ENDPOINT, NAT, OPTIONS, EXCLUSION, LIST, FIREWALL, BUCKET = Resou
             ["subnet-explicit", "subnet-implicit"],
         ),
         (ChangedResource(TABLE, "rtb-new", "vpc-1", main_changed=True), ["subnet-implicit"]),
+        (ChangedResource(TABLE, "rtb-new", "vpc-1", None), ["subnet-explicit", "subnet-implicit"]),
+        (ChangedResource(TABLE, "rtb-own", "vpc-2", None), ["subnet-explicit", "subnet-other"]),
         (ChangedResource(TABLE, "rtb-gone"), ["subnet-other"]),
         (ChangedResource(TABLE, "rtb-own", "vpc-2"), ["subnet-explicit", "subnet-other"]),
     ],

@@ -54,12 +54,11 @@ def concerned_subnets(change: ChangedResource, tracer: Tracer) -> list[str]:
 
 def _of_route_table(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
     """The subnets that the table governs, governed before, or may govern, and those whose path leads through it."""
-    if change.earlier_subnet_ids is None:
-        # It may have governed any subnet of its VPC.
+    earlier_subnet_ids = change.earlier_subnet_ids or frozenset()
+    if change.earlier_subnet_ids is None:  # It may have governed any subnet of its VPC.
         yield from _leading_through(_subnets_of_vpc(change, tracer), tracer)
-        return
-    table_ids = {change.resource_id, *_current_tables(change.earlier_subnet_ids, tracer)}
-    yield from change.earlier_subnet_ids
+    table_ids = {change.resource_id, *_current_tables(earlier_subnet_ids, tracer)}
+    yield from earlier_subnet_ids
     for subnet in tracer.snapshot.own_subnets:
         if _is_affected(change, table_ids, tracer, subnet):
             yield subnet.id
