@@ -19,6 +19,8 @@ from config_rule_sandbox.cloudformation.order import in_order
 from config_rule_sandbox.cloudformation.values import Created, Node, Scope, TemplateError
 
 RETAINED = ("Retain", "RetainExceptOnCreate")
+GONE = ("NotFound", "NotFoundException", "NoSuchEntity")
+"""How the codes of errors end that say that a resource does not exist."""
 FAILURES = (AlreadyExistsError, ClientError, JsonRESTError, ParamValidationError)
 """What the calls that create, update, or delete a resource raise."""
 
@@ -63,12 +65,20 @@ class Stack:
         return f"arn:{partition}:cloudformation:{account.region}:{account.account_id}:stack/{self.name}"
 
     def delete(self, *, retain: bool = True) -> None:
-        """Delete the resources, the last first, except those whose DeletionPolicy retains them."""
+        """Delete the resources, the last first, except those whose DeletionPolicy retains them.
+
+        A resource that somebody has deleted already is no error. The handlers of most types find that out themselves:
+        https://docs.aws.amazon.com/cloudformation-cli/latest/userguide/resource-type-test-contract-errors.html
+        """
         for logical_id in reversed(list(self.resources)):
             definition = self.template["Resources"][logical_id]
             if not (retain and definition.get("DeletionPolicy") in RETAINED):
                 kind = KINDS[definition["Type"]]
-                kind.delete(self.account, self.resources[logical_id].physical_id, self.properties[logical_id])
+                try:
+                    kind.delete(self.account, self.resources[logical_id].physical_id, self.properties[logical_id])
+                except ClientError as error:
+                    if not error.response["Error"]["Code"].endswith(GONE):
+                        raise
         self.resources.clear()
 
 

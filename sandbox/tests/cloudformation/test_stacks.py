@@ -434,3 +434,64 @@ def test_refused_templates_and_parameters(
     text = template if isinstance(template, str) else json.dumps({"Resources": {}, **template})
     with pytest.raises(TemplateError, match=message):
         deploy(sandbox, text, given, TOOLS, "us-east-1")
+
+
+CENTRAL_EGRESS = """
+Resources:
+  Vpc: {Type: AWS::EC2::VPC, Properties: {CidrBlock: 10.0.0.0/16}}
+  Subnet: {Type: AWS::EC2::Subnet, Properties: {VpcId: !Ref Vpc, CidrBlock: 10.0.0.0/24}}
+  Table: {Type: AWS::EC2::RouteTable, Properties: {VpcId: !Ref Vpc}}
+  Route:
+    Type: AWS::EC2::Route
+    DependsOn: Attachment
+    Properties: {RouteTableId: !Ref Table, DestinationCidrBlock: 0.0.0.0/0, TransitGatewayId: !Ref Gateway}
+  Gateway:
+    Type: AWS::EC2::TransitGateway
+    Properties: {Description: central egress, DefaultRouteTableAssociation: disable, DefaultRouteTablePropagation: disable}
+  Attachment:
+    Type: AWS::EC2::TransitGateway%sAttachment
+    Properties:
+      {TransitGatewayId: !GetAtt Gateway.Id, VpcId: !Ref Vpc, SubnetIds: [!Ref Subnet], Tags: [{Key: Name, Value: egress}]}
+  Spokes: {Type: AWS::EC2::TransitGatewayRouteTable, Properties: {TransitGatewayId: !Ref Gateway}}
+  Default:
+    Type: AWS::EC2::TransitGatewayRoute
+    Properties:
+      {TransitGatewayRouteTableId: !Ref Spokes, DestinationCidrBlock: 0.0.0.0/0, TransitGatewayAttachmentId: !Ref Attachment}
+  Association:
+    Type: AWS::EC2::TransitGatewayRouteTableAssociation
+    Properties: {TransitGatewayRouteTableId: !Ref Spokes, TransitGatewayAttachmentId: !Ref Attachment}
+  Propagation:
+    Type: AWS::EC2::TransitGatewayRouteTablePropagation
+    Properties: {TransitGatewayRouteTableId: !Ref Spokes, TransitGatewayAttachmentId: !Ref Attachment}
+Outputs: {Arn: {Value: !GetAtt Gateway.TransitGatewayArn}}
+"""
+
+
+@pytest.mark.parametrize("kind", ["", "Vpc"])
+def test_transit_gateway_is_made_and_deleted(sandbox: Sandbox, kind: str) -> None:
+    """Each resource has the ID of AWS's schema: that of the API, or the properties that identify it, joined by a bar.
+
+    https://docs.aws.amazon.com/cloudcontrolapi/latest/userguide/resource-identifier.html
+    """
+    sandbox.ec2.knobs.pending_describes = 2
+    stack = deploy(sandbox, CENTRAL_EGRESS % kind, {}, sandbox.account_id, sandbox.region)
+    ids = {name: created.physical_id for name, created in stack.resources.items()}
+    table, attachment = ids["Spokes"], ids["Attachment"]
+    assert ids["Default"] == f"{table}|0.0.0.0/0"
+    assert ids["Association"] == ids["Propagation"] == f"{table}|{attachment}"
+    assert ids["Route"] == f"{ids['Table']}|0.0.0.0/0"
+    assert stack.outputs["Arn"].endswith(f":transit-gateway/{ids['Gateway']}")
+    ec2 = sandbox.client("ec2")
+    [seen] = ec2.describe_transit_gateway_attachments()["TransitGatewayAttachments"]
+    assert (seen["State"], seen["Association"]["TransitGatewayRouteTableId"]) == ("available", table)
+    assert seen["Tags"] == [{"Key": "Name", "Value": "egress"}]
+    by_state = [{"Name": "state", "Values": ["active"]}]
+    found = ec2.search_transit_gateway_routes(TransitGatewayRouteTableId=table, Filters=by_state)["Routes"]
+    assert [row["DestinationCidrBlock"] for row in found] == ["0.0.0.0/0", "10.0.0.0/16"]
+    ec2.delete_transit_gateway_route(TransitGatewayRouteTableId=table, DestinationCidrBlock="0.0.0.0/0")
+    stack.delete()
+    assert ec2.describe_transit_gateways()["TransitGateways"] == []
+    assert ec2.describe_transit_gateway_route_tables()["TransitGatewayRouteTables"] == []
+    assert {row["State"] for row in ec2.describe_transit_gateway_attachments()["TransitGatewayAttachments"]} == {
+        "deleted"
+    }

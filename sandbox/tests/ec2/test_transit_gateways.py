@@ -315,6 +315,46 @@ def test_association_is_with_one_table(hub: Hub) -> None:
     assert found["Association"] == {**hub.table, "State": "associated"}
 
 
+def test_what_is_in_use_cannot_be_deleted(hub: Hub) -> None:
+    """A table goes after its associations, a transit gateway after its attachments, and its tables go with it.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteTransitGatewayRouteTable.html,
+    https://github.com/hashicorp/terraform-provider-aws/issues/7196
+    """
+    ec2, relation = hub.ec2, {**hub.table, **hub.attachments[0]}
+    ec2.associate_transit_gateway_route_table(**relation)
+    hub.propagate(0)
+    hub.route("0.0.0.0/0", 1)
+    with refused("IncorrectState"):
+        ec2.delete_transit_gateway_route_table(**hub.table)
+    ec2.delete_transit_gateway_route(DestinationCidrBlock="0.0.0.0/0", **hub.table)
+    ec2.disable_transit_gateway_route_table_propagation(**relation)
+    assert hub.search() == []
+    ec2.disassociate_transit_gateway_route_table(**relation)
+    for code, call in (
+        ("InvalidRoute.NotFound", lambda: ec2.delete_transit_gateway_route(DestinationCidrBlock="::/0", **hub.table)),
+        ("InvalidAssociation.NotFound", lambda: ec2.disassociate_transit_gateway_route_table(**relation)),
+        (
+            "TransitGatewayRouteTablePropagation.NotFound",
+            lambda: ec2.disable_transit_gateway_route_table_propagation(**relation),
+        ),
+    ):
+        with refused(code):
+            call()
+    with refused("IncorrectState"):
+        ec2.delete_transit_gateway(TransitGatewayId=hub.gateway)
+    for attachment in hub.attachments:
+        ec2.delete_transit_gateway_vpc_attachment(**attachment)
+    ec2.create_transit_gateway_route_table(TransitGatewayId=hub.gateway)
+    ec2.delete_transit_gateway_route_table(**hub.table)
+    assert len(ec2.describe_transit_gateway_route_tables()["TransitGatewayRouteTables"]) == 1
+    ec2.delete_transit_gateway(TransitGatewayId=hub.gateway)
+    assert ec2.describe_transit_gateway_route_tables()["TransitGatewayRouteTables"] == []
+    assert ec2.describe_transit_gateways()["TransitGateways"] == []
+    with refused("InvalidTransitGatewayID.NotFound"):
+        ec2.delete_transit_gateway(TransitGatewayId=hub.gateway)
+
+
 @pytest.fixture
 def nested(hub: Hub) -> Hub:
     """Add nested routes and an IPv6 route."""

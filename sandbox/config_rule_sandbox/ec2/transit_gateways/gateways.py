@@ -10,7 +10,7 @@ from moto.ec2.models.transit_gateway_attachments import TransitGatewayAttachment
 from moto.ec2.responses import EC2Response
 
 from config_rule_sandbox.dynamic import Moto
-from config_rule_sandbox.ec2.errors import not_found
+from config_rule_sandbox.ec2.errors import ApiError, not_found
 from config_rule_sandbox.ec2.knobs import Knobs
 from config_rule_sandbox.ec2.transit_gateways.attachments import attachment_operations
 from config_rule_sandbox.ec2.transit_gateways.filters import matching
@@ -38,6 +38,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     state = vars(Route)["state"]
     patches.set(Route, "state", property(lambda route: _state(route, state.__get__(route))))
     patches.set(EC2Response, "describe_transit_gateways", _describe_transit_gateways)
+    patches.set(EC2Response, "delete_transit_gateway", _delete_transit_gateway)
     operations = OPERATIONS | POLICY_OPERATIONS | attachment_operations(knobs)
     for name, operation in operations.items():
         patches.set(EC2Response, name, operation)
@@ -120,6 +121,28 @@ def _describe_transit_gateways(self: Moto) -> ActionResult:
             raise not_found("InvalidTransitGatewayID.NotFound", "transitGateway", gateway_id)
     rows = [_described(backend, gateway) for gateway in known.values() if not wanted or gateway.id in wanted]
     return ActionResult({"TransitGateways": matching(self, rows)})
+
+
+def _delete_transit_gateway(self: Moto) -> ActionResult:
+    """Delete a transit gateway of the caller without attachments; its route tables go with it.
+
+    With attachments, it fails: https://github.com/hashicorp/terraform-provider-aws/issues/7196. What AWS deletes with
+    it: https://docs.aws.amazon.com/vpc/latest/tgw/delete-tgw.html.
+    """
+    backend, gateway_id = self.ec2_backend, self._get_param("TransitGatewayId")
+    if gateway_id not in list(backend.transit_gateways):
+        raise not_found("InvalidTransitGatewayID.NotFound", "transitGateway", gateway_id)
+    attachments = backend.transit_gateway_attachments.values()
+    left = [known.id for known in attachments if known.transit_gateway_id == gateway_id and is_live(known)]
+    if left:
+        message = f"{gateway_id} has non-deleted Transit Gateway Attachments: {', '.join(left)}."
+        raise ApiError("IncorrectState", message)
+    gateway = backend.transit_gateways.pop(gateway_id)
+    for table in list(backend.transit_gateways_route_tables.values()):
+        if table.transit_gateway_id == gateway_id:
+            del backend.transit_gateways_route_tables[table.id]
+    gateway.state = "deleting"
+    return ActionResult({"TransitGateway": _described(backend, gateway)})
 
 
 def _described(backend: Moto, gateway: Moto) -> dict[str, Any]:

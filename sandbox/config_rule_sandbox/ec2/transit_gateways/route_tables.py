@@ -9,7 +9,13 @@ from moto.ec2.utils import add_tag_specification
 from config_rule_sandbox.dynamic import Moto
 from config_rule_sandbox.ec2.errors import ApiError, not_found
 from config_rule_sandbox.ec2.transit_gateways.filters import matching
-from config_rule_sandbox.ec2.transit_gateways.routes import attached, create_route, is_live, table_of
+from config_rule_sandbox.ec2.transit_gateways.routes import (
+    attached,
+    create_route,
+    delete_route,
+    is_live,
+    table_of,
+)
 from config_rule_sandbox.ec2.transit_gateways.search import search_routes
 from config_rule_sandbox.ec2.transit_gateways.visible import find
 
@@ -47,6 +53,22 @@ def _described_table(backend: Moto, table: Moto) -> dict[str, Any]:
     }
 
 
+def _delete_table(self: Moto) -> ActionResult:
+    """Delete a table with which nothing is associated, and which is no default of its transit gateway.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DeleteTransitGatewayRouteTable.html.
+    """
+    backend = self.ec2_backend
+    table = table_of(backend, self._get_param("TransitGatewayRouteTableId"))
+    attachments = backend.transit_gateway_attachments.values()
+    used = [attachment.id for attachment in attachments if attachment.associated_with == table.id]
+    if used or table.default_association_route_table or table.default_propagation_route_table:
+        raise ApiError("IncorrectState", f"{table.id} is in invalid state: it is a default, or used by {used}")
+    del backend.transit_gateways_route_tables[table.id]
+    table.state = "deleting"
+    return ActionResult({"TransitGatewayRouteTable": _described_table(backend, table)})
+
+
 def _named(self: Moto) -> tuple[Moto, Moto]:
     """Return the table and the attachment of a request, which have to be of one transit gateway."""
     table = table_of(self.ec2_backend, self._get_param("TransitGatewayRouteTableId"))
@@ -81,6 +103,29 @@ def _enable(self: Moto) -> ActionResult:
     return ActionResult({"Propagation": _relation(table, attachment, "enabled")})
 
 
+def _disassociate(self: Moto) -> ActionResult:
+    """Disassociate an attachment from a table.
+
+    The code of the error: https://github.com/hashicorp/terraform-provider-aws/blob/main/internal/service/ec2/errors.go.
+    """
+    table, attachment = _named(self)
+    if attachment.associated_with != table.id:
+        raise ApiError("InvalidAssociation.NotFound", f"{attachment.id} is not associated with {table.id}")
+    attachment.associated_with = None
+    return ActionResult({"Association": _relation(table, attachment, "disassociating")})
+
+
+def _disable(self: Moto) -> ActionResult:
+    """Remove the routes that an attachment propagates to a table. The code of the error has the same source."""
+    table, attachment = _named(self)
+    propagating = table.__dict__.get("propagating", [])
+    if attachment.id not in propagating:
+        message = f"{attachment.id} does not propagate to {table.id}"
+        raise ApiError("TransitGatewayRouteTablePropagation.NotFound", message)
+    propagating.remove(attachment.id)
+    return ActionResult({"Propagation": _relation(table, attachment, "disabled")})
+
+
 def _get_associations(self: Moto) -> ActionResult:
     """List the attachments that are associated with a table.
 
@@ -109,11 +154,15 @@ def _relation(table: Moto, attachment: Moto, state: str) -> dict[str, str]:
 
 OPERATIONS: dict[str, Callable[[Moto], ActionResult]] = {
     "create_transit_gateway_route": create_route,
+    "delete_transit_gateway_route": delete_route,
     "search_transit_gateway_routes": search_routes,
     "create_transit_gateway_route_table": _create_table,
+    "delete_transit_gateway_route_table": _delete_table,
     "describe_transit_gateway_route_tables": _describe_tables,
     "associate_transit_gateway_route_table": _associate,
+    "disassociate_transit_gateway_route_table": _disassociate,
     "enable_transit_gateway_route_table_propagation": _enable,
+    "disable_transit_gateway_route_table_propagation": _disable,
     "get_transit_gateway_route_table_associations": _get_associations,
     "get_transit_gateway_route_table_propagations": _get_propagations,
 }

@@ -135,6 +135,19 @@ def create_route(self: Moto) -> ActionResult:
     return ActionResult({"Route": _route(self.ec2_backend, network, target).described()})
 
 
+def delete_route(self: Moto) -> ActionResult:
+    """Answer DeleteTransitGatewayRoute: only static routes can be deleted.
+
+    https://docs.aws.amazon.com/vpc/latest/tgw/tgw-delete-static-route.html; the code of the error:
+    https://github.com/hashicorp/terraform-provider-aws/blob/main/internal/service/ec2/errors.go.
+    """
+    table, network = table_of(self.ec2_backend, self._get_param("TransitGatewayRouteTableId")), _destination(self)
+    if network not in static_routes(table):
+        raise ApiError("InvalidRoute.NotFound", f"{table.id} has no static route for {network}.")
+    deleted = _route(self.ec2_backend, network, static_routes(table).pop(network))
+    return ActionResult({"Route": deleted.described() | {"State": "deleted"}})
+
+
 def _destination(self: Moto) -> Network:
     block = self._get_param("DestinationCidrBlock")
     try:
