@@ -29,3 +29,17 @@ def test_a_table_has_500_routes_by_default(sandbox: Sandbox) -> None:
     """Moto has an earlier default. https://docs.aws.amazon.com/vpc/latest/userguide/amazon-vpc-limits.html."""
     routes = {"ServiceCode": "vpc", "QuotaCode": "L-93826ACB"}
     assert sandbox.client("service-quotas").get_service_quota(**routes)["Quota"]["Value"] == 500
+
+
+def test_ec2_has_quotas(sandbox: Sandbox) -> None:
+    """Elastic IP addresses and transit gateways are quotas of EC2, which moto does not know.
+
+    https://docs.aws.amazon.com/vpc/latest/tgw/transit-gateway-quotas.html
+    """
+    quotas, applied = sandbox.client("service-quotas"), applied_quotas(sandbox.account_id, sandbox.region)
+    for code in ("L-0263D0A3", "L-A2478D36"):
+        quota = {"ServiceCode": "ec2", "QuotaCode": code}
+        assert quotas.get_service_quota(**quota)["Quota"]["Value"] == 5
+        applied[code] = None
+        assert refused(quotas.get_service_quota, **quota) == "NoSuchResourceException"
+        assert quotas.get_aws_default_service_quota(**quota)["Quota"]["Value"] == 5
