@@ -1,7 +1,8 @@
 """One run: `python -m acceptance` shows what it costs, asks, runs the tests, and cleans up. The README says more.
 
-Settings are environment variables: PROFILE and REGION for AWS; RUN, a run's id; YES=1 to answer the question; PLAN=1 to
-only print the calls; ALONE=1 for what changes a setting of the whole account; CLEAN=1 to only delete what RUN left.
+Settings are environment variables: PROFILE and REGION for AWS; RUN, a run's id, to continue it; LIMIT, the seconds after
+which it no longer waits for something; YES=1 to answer the question; PLAN=1 to only print the calls; ALONE=1 for what
+changes a setting of the whole account; CLEAN=1 to only delete what RUN left.
 """
 
 import os
@@ -15,12 +16,17 @@ import pytest
 from acceptance import plan
 from acceptance.cleanup import clean
 from acceptance.facts import OUTPUT, RECORDED, are_equal, write
-from acceptance.run import CALLS, SANDBOX, Run
+from acceptance.interruptions import Continuing, is_interruption
+from acceptance.needs import problems
+from acceptance.run import SANDBOX, Run
+from acceptance.state import State
 from config_rule_sandbox.local_aws import in_a_process
 
 FOLDER = Path(__file__).parent
 ORDER = ("probes/test_without_stack.py", "story", "probes/test_with_stack.py")
-PYTEST = ("-pno:cacheprovider", "-pno:randomly", "-oaddopts=", "--import-mode=importlib", "-ra", "-v", "--timeout=7200")
+PYTEST = ("-pno:cacheprovider", "-pno:randomly", "-oaddopts=", "--import-mode=importlib", "-ra", "-v", "--timeout=0")
+ENDED = (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED, pytest.ExitCode.NO_TESTS_COLLECTED)
+"""How the tests end if nothing interrupts them. A run that is continued may have none left."""
 
 
 def main() -> int:
@@ -28,65 +34,109 @@ def main() -> int:
     if "PLAN" in os.environ:
         sys.stdout.write(plan.text())
         return 0
-    with _environment():
+    with _environment() as stays:
         run = Run()
         os.environ["RUN"] = run.id
         if "CLEAN" in os.environ:
             clean(run)
+            run.state.remove()
             return 0
-        _check(run)
-        _ask(run)
+        _begin(run)
         try:
-            status = int(pytest.main([*PYTEST, *(str(FOLDER / name) for name in ORDER)]))
-        finally:
-            clean(run)
-    made = OUTPUT / run.where
-    write(made, {"calls": sorted(CALLS), "policy": plan.policy(CALLS)})
-    return _compare(made) if status == 0 and run.is_sandbox else status
+            tests = (str(FOLDER / name) for name in ORDER)
+            status = pytest.main([*PYTEST, *tests], plugins=[Continuing(run.state)])
+            if status in ENDED:
+                clean(run)
+        except BaseException as error:
+            if not is_interruption(error):
+                raise
+            status = pytest.ExitCode.INTERRUPTED
+        if status not in ENDED:
+            _interrupted(run, stays=stays)
+            return int(status)
+        run.state.remove()
+    return _report(run, is_failed=status is pytest.ExitCode.TESTS_FAILED)
+
+
+def _report(run: Run, *, is_failed: bool) -> int:
+    """Write what the run found, say what is not as believed, and return the exit status."""
+    state, made = run.state, OUTPUT / run.where
+    for file in made.glob("*.json"):
+        file.unlink()
+    policy = plan.policy(state.calls)
+    write(made, {"calls": sorted(state.calls), "policy": policy, "facts": state.facts, **state.answers})
+    _say(state)
+    return int(is_failed) or (_compare(made) if run.is_sandbox else 0)
+
+
+def _say(state: State) -> None:
+    """Print each fact that AWS answered in another way than the product relies on, or did not answer."""
+    for name, fact in sorted(state.facts.items()):
+        if fact["as_believed"] is False:
+            sys.stdout.write(f"{name}: {fact['asked']} {fact['answer']}, not {fact['believed']}\n")
+        elif str(fact["answer"]).startswith("no answer"):
+            sys.stdout.write(f"{name}: {fact['answer']}\n")
 
 
 def _compare(made: Path) -> int:
     """Show where the facts and the calls of a run in the sandbox differ from the recorded ones, and return 1 if they do."""
-    if all(are_equal(RECORDED / name, made / name) for name in ("calls.json", "facts.json")):
+    equal = [are_equal(RECORDED / name, made / name) for name in ("calls.json", "facts.json")]  # both are shown
+    if all(equal):
         return 0
     sys.stderr.write(f"If that is right: rm {RECORDED}/*; cp {made}/* {RECORDED}\n")
     return 1
 
 
+def _interrupted(run: Run, *, stays: bool) -> None:
+    """Say how to go on, or forget the run if its sandbox ends with it."""
+    if stays:
+        where = "" if run.is_sandbox else f" PROFILE={os.environ['PROFILE']} REGION={run.region}"
+        sys.stderr.write(
+            f"The run is interrupted. What it made stays{'' if run.is_sandbox else ', and costs'}.\n"
+            f"To continue:        make acceptance RUN={run.id}{where}\n"
+            f"To delete all of it: make acceptance-clean RUN={run.id}{where}\n"
+        )
+    else:
+        run.state.remove()
+        sys.stderr.write("The run is interrupted, and so is its sandbox. Nothing of it is left.\n")
+
+
 @contextmanager
-def _environment() -> Iterator[None]:
-    """Lead to the account that PROFILE names, to a sandbox that runs already, or else to a new one."""
+def _environment() -> Iterator[bool]:
+    """Lead to the account that PROFILE names, to a sandbox that runs already, or else to a new one, which does not stay."""
     if "PROFILE" in os.environ:
         os.environ.pop(SANDBOX, None)
         region = os.environ.get("REGION", "us-east-1")
         os.environ |= {"AWS_PROFILE": os.environ["PROFILE"], "AWS_DEFAULT_REGION": region}
-        yield
+        yield True
     elif SANDBOX in os.environ:
-        yield
+        yield True
     else:
         with in_a_process("demo.local_aws") as environment:
             os.environ.pop("AWS_PROFILE", None)
             os.environ |= environment
-            yield
+            yield False
 
 
-def _check(run: Run) -> None:
-    """Exit unless the account has a recorder that records, and is alone if ALONE says so."""
-    recording = "ConfigurationRecordersStatus[?recording].name"
-    if not run.ask("config", "describe_configuration_recorder_status", recording):
-        sys.exit(f"{run.account_id}, {run.region} has no recorder of AWS Config that records. Start one first.")
-    others = run.ask("ec2", "describe_internet_gateways", "InternetGateways[?Attachments].InternetGatewayId")
-    if "ALONE" in os.environ and others:
-        sys.exit(f"ALONE=1 would cut off other VPCs: {', '.join(others)}. Use an account without any.")
+def _begin(run: Run) -> None:
+    """Continue the run if it has begun in this account and Region, or check what it needs, show what it costs, and ask.
 
-
-def _ask(run: Run) -> None:
-    """Show what the run costs, and ask. Exit if the answer is not yes."""
-    sys.stdout.write(f"Run {run.id} in {run.account_id}, {run.region} ({run.where}).\n{plan.COSTS}")
-    if "YES" in os.environ or run.is_sandbox:
+    Exit if it cannot begin, or if the answer is not yes.
+    """
+    where = f"Run {run.id} in {run.place} ({run.where})"
+    if run.state.place:
+        if run.state.place != run.place:
+            sys.exit(f"Run {run.id} has begun in {run.state.place}, not in {run.place}.")
+        sys.stdout.write(f"{where} continues.\n")
         return
-    if not sys.stdin.isatty() or input("Begin? [y/N] ").lower() != "y":
+    if found := problems(run):
+        sys.exit("\n".join(["Nothing was made, because the run could not end:", *found]))
+    sys.stdout.write(f"{where}.\n{plan.COSTS}")
+    asks = not run.is_sandbox and "YES" not in os.environ
+    if asks and (not sys.stdin.isatty() or input("Begin? [y/N] ").lower() != "y"):
         sys.exit("Nothing was made. To begin without a question, set YES=1.")
+    run.state.place = run.place
+    run.state.save()
 
 
 if __name__ == "__main__":

@@ -12,23 +12,30 @@ from acceptance.stack import TEMPLATES
 ACTIONS = {
     "s3:ListBuckets": "s3:ListAllMyBuckets",
     "s3:ListObjectsV2": "s3:ListBucket",
+    "service-quotas:GetServiceQuota": "servicequotas:GetServiceQuota",
 }
 """The action of an operation, if it is not the operation's name: https://docs.aws.amazon.com/service-authorization/."""
-FURTHER = {"s3:GetObject", "ssm:StopAutomationExecution"}
-"""What CloudFormation needs to read what SAM uploads, and what only a run that was interrupted calls."""
+FURTHER = {
+    "cloudformation:DescribeStackEvents",
+    "s3:GetObject",
+    "servicequotas:GetAWSDefaultServiceQuota",
+    "ssm:StopAutomationExecution",
+}
+"""What CloudFormation needs to read what SAM uploads, and what a run calls only if something fails or interrupts it."""
 NAMED = ("cloudformation", "dynamodb", "events", "logs", "s3", "sns", "sqs")
 """Services whose resources have the run's name in their ARNs."""
 COSTS = """\
 Costs at AWS, with the prices of us-east-1:
   $0.20  NAT gateways and their addresses: four hours, $0.045 and $0.005 each
-  $0.30  AWS Config: about 100 items of the run's resources, $0.003 each
-  $0.15  AWS Config: about 150 results, $0.001 each
-  $0.50  Systems Manager Automation: about 250 steps beyond the free ones, $0.002 each
+  $0.20  transit gateway: two attachments for two hours each, $0.05 an hour
+  $0.36  AWS Config: about 120 items of the run's resources, $0.003 each
+  $0.17  AWS Config: about 170 results, $0.001 each
+  $0.58  Systems Manager Automation: about 290 steps beyond the free ones, $0.002 each
   $0.05  Lambda, DynamoDB, S3, CloudWatch, SNS, SQS: less than this
-  $1.20  in total
+  $1.56  in total, and $0.20 for each hour for which a run that is interrupted stays
 """
-"""https://aws.amazon.com/vpc/pricing/, https://aws.amazon.com/config/pricing/,
-https://aws.amazon.com/systems-manager/pricing/."""
+"""https://aws.amazon.com/vpc/pricing/, https://aws.amazon.com/transit-gateway/pricing/,
+https://aws.amazon.com/config/pricing/, https://aws.amazon.com/systems-manager/pricing/."""
 
 
 def policy(calls: Iterable[str]) -> dict[str, Any]:

@@ -1,5 +1,7 @@
-"""Ctrl-C at any stage leaves nothing behind. Each run is a real one against a sandbox that goes on."""
+"""A run that is interrupted goes on where it was, or leaves nothing behind. Each is a real one in a sandbox that goes on."""
 
+import json
+import os
 import signal
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from acceptance.facts import OUTPUT
 from acceptance.run import Run
 from config_rule_sandbox.local_aws import in_a_process
 
@@ -25,6 +28,8 @@ EVERYTHING = {
         "describe_nat_gateways",
         "describe_route_tables",
         "describe_subnets",
+        "describe_transit_gateways",
+        "describe_transit_gateway_attachments",
         "describe_vpc_endpoints",
         "describe_vpcs",
     ],
@@ -38,34 +43,78 @@ EVERYTHING = {
     "ssm": ["list_documents"],
 }
 """The calls that list what a run may make."""
-STAGES = ("collecting", "test_endpoint", "test_runbook", "test_first_deployment", "test_heal_and_undo")
-"""What a run prints when it begins a stage: before it makes anything, in two probes, and before and after a deployment."""
+RUN = "interrupted"
+STATE = OUTPUT / "runs" / f"{RUN}.json"
+LEFT = "Nothing of the run is left."
+COMMAND = [sys.executable, "-m", "acceptance"]
 
 
-@pytest.fixture(scope="module", autouse=True)
+@pytest.fixture(autouse=True)
 def _sandbox() -> Iterator[None]:
     """Start a sandbox that outlives each run, and let the environment lead to it."""
     with in_a_process("demo.local_aws") as variables, pytest.MonkeyPatch.context() as patch:
         patch.delenv("AWS_PROFILE", raising=False)
         for name, value in variables.items():
             patch.setenv(name, value)
+        patch.setenv("RUN", RUN)
         yield
+    STATE.unlink(missing_ok=True)
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_nothing_is_left(stage: str, tmp_path: Path) -> None:
-    """After Ctrl-C, the account has as much of everything as before, and the run says so."""
-    before, output = inventory(), tmp_path / "output"
-    command = [sys.executable, "-m", "acceptance"]
-    with output.open("w") as file, subprocess.Popen(command, stdout=file, stderr=file) as process:
+def interrupt(stage: str, folder: Path, number: signal.Signals) -> str:
+    """Start or continue the run, interrupt it a moment after it prints a text, and return what it printed."""
+    output = folder / "output"
+    with output.open("w") as file, subprocess.Popen(COMMAND, stdout=file, stderr=file) as process:
         while stage not in output.read_text() and process.poll() is None:
-            time.sleep(0.2)
+            time.sleep(0.1)
         time.sleep(1)  # into the stage
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
     printed = output.read_text()
-    assert stage in printed
-    assert "Nothing of the run is left." in printed, printed[-3000:]
+    assert stage in printed, printed[-3000:]
     assert process.returncode != 0
+    return printed
+
+
+def go_on(**variables: str) -> str:
+    """Let the run go on to its end, and return what it printed."""
+    ended = subprocess.run(COMMAND, env=os.environ | variables, capture_output=True, text=True, check=False)
+    printed = ended.stdout + ended.stderr
+    assert ended.returncode == 0, printed[-3000:]
+    assert LEFT in printed
+    return printed
+
+
+def test_run_is_continued(tmp_path: Path) -> None:
+    """After three interruptions, a run ends with the facts and the calls of one without any, and asks nothing twice.
+
+    They come in a probe, in a deployment, and while a heal waits for an approval: by Ctrl-C, and by the end of the process.
+    """
+    before, done = inventory(), list[str]()
+    for stage, number in (
+        ("test_runbook ", signal.SIGINT),
+        ("test_first_deployment ", signal.SIGKILL),
+        ("test_approvals ", signal.SIGINT),
+    ):
+        printed = interrupt(stage, tmp_path, number)
+        if number is signal.SIGINT:
+            assert f"make acceptance RUN={RUN}" in printed
+        assert not [test for test in done if f"{test} " in printed]
+        done = json.loads(STATE.read_text())["done"]
+        assert done
+    printed = go_on()
+    assert f"Run {RUN} in 123456789012, us-east-1 (sandbox) continues." in printed
+    assert not [test for test in done if f"{test} " in printed]
+    assert inventory() == before
+    assert not STATE.exists()
+
+
+@pytest.mark.parametrize("stage", ["collecting", "test_heal_and_undo "])
+def test_run_is_deleted(stage: str, tmp_path: Path) -> None:
+    """Whatever a run had made when its process was killed can be deleted without its file, as from another machine."""
+    before = inventory()
+    interrupt(stage, tmp_path, signal.SIGKILL)
+    STATE.unlink(missing_ok=True)
+    go_on(CLEAN="1")
     assert inventory() == before
 
 

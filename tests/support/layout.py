@@ -42,7 +42,9 @@ PACKAGES = (
     Package("org", "The roll-out to an organization: its templates, and what packages the code for them"),
     SANDBOX,
     Package("demo", "What `make demo` and `make sandbox` show", ("org", SANDBOX.name)),
-    Package("acceptance", "The acceptance run, in the sandbox or in an account", ("demo", SANDBOX.name)),
+    Package(
+        "acceptance", "The acceptance run, in the sandbox or in an account", ("demo", "express_path", SANDBOX.name)
+    ),
     Package(
         "benchmarks",
         "What the rule costs, and how `bench` and scans compare with others",

@@ -1,0 +1,60 @@
+"""What interrupts a run, so that nothing is a result of it: Ctrl-C, credentials that expire, and a network that is gone."""
+
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+from botocore.exceptions import (
+    ClientError,
+    CredentialRetrievalError,
+    HTTPClientError,
+    NoCredentialsError,
+    SSOError,
+)
+
+from acceptance.state import State
+
+EXPIRED = (
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "InvalidClientTokenId",
+    "RequestExpired",
+    "UnrecognizedClientException",
+)
+"""The codes of errors about credentials: https://docs.aws.amazon.com/STS/latest/APIReference/CommonErrors.html."""
+OUTSIDE = (CredentialRetrievalError, HTTPClientError, NoCredentialsError, SSOError)
+"""What botocore raises without an answer of AWS."""
+
+
+def is_interruption(error: BaseException) -> bool:
+    """Return whether an error says nothing about AWS, so that the run can be continued once its cause is gone."""
+    if isinstance(error, ClientError):
+        return str(error.response["Error"]["Code"]) in EXPIRED
+    return isinstance(error, (KeyboardInterrupt, *OUTSIDE))
+
+
+class Continuing:
+    """A plugin of pytest: leaves out the tests that ended before an interruption, and ends the run at the next one."""
+
+    def __init__(self, state: State) -> None:
+        """Continue the run of a state."""
+        self._state = state
+
+    def pytest_collection_modifyitems(self, config: pytest.Config, items: list[pytest.Item]) -> None:
+        """Leave out what has ended."""
+        done = [item for item in items if item.nodeid in self._state.done]
+        items[:] = [item for item in items if item.nodeid not in self._state.done]
+        config.hook.pytest_deselected(items=done)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_makereport(self, call: pytest.CallInfo[None]) -> Generator[None, Any, Any]:
+        """End the run if a test was interrupted."""
+        if call.excinfo and is_interruption(call.excinfo.value):
+            pytest.exit(f"interrupted: {call.excinfo.value!r}", returncode=pytest.ExitCode.INTERRUPTED)
+        return (yield)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note what has ended: a failure is repeated when the run is continued."""
+        if report.skipped or (report.passed and report.when == "call"):
+            self._state.done.append(report.nodeid)
+            self._state.save()
