@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import (
     ClientError,
+    ConnectionError,  # noqa: A004  # botocore's own
     CredentialRetrievalError,
     HTTPClientError,
     NoCredentialsError,
@@ -22,7 +23,7 @@ EXPIRED = (
     "UnrecognizedClientException",
 )
 """The codes of errors about credentials: https://docs.aws.amazon.com/STS/latest/APIReference/CommonErrors.html."""
-OUTSIDE = (CredentialRetrievalError, HTTPClientError, NoCredentialsError, SSOError)
+OUTSIDE = (ConnectionError, CredentialRetrievalError, HTTPClientError, NoCredentialsError, SSOError)
 """What botocore raises without an answer of AWS."""
 
 

@@ -13,7 +13,6 @@ import pytest
 
 from acceptance.facts import OUTPUT
 from acceptance.run import Run
-from config_rule_sandbox.local_aws import in_a_process
 
 pytestmark = pytest.mark.long
 
@@ -50,14 +49,10 @@ COMMAND = [sys.executable, "-m", "acceptance"]
 
 
 @pytest.fixture(autouse=True)
-def _sandbox() -> Iterator[None]:
-    """Start a sandbox that outlives each run, and let the environment lead to it."""
-    with in_a_process("demo.local_aws") as variables, pytest.MonkeyPatch.context() as patch:
-        patch.delenv("AWS_PROFILE", raising=False)
-        for name, value in variables.items():
-            patch.setenv(name, value)
-        patch.setenv("RUN", RUN)
-        yield
+def _run(local_aws: pytest.MonkeyPatch) -> Iterator[None]:
+    """Let all processes of a test begin or continue the same run."""
+    local_aws.setenv("RUN", RUN)
+    yield
     STATE.unlink(missing_ok=True)
 
 
