@@ -56,7 +56,7 @@ verify: test faults mistakes org-package $(NODE) $(LAB_SERVER) build/wheels/.rea
 	.venv/bin/python -m pytest -m long $(PYTEST_FLAGS)
 	$(MAKE) acceptance
 	CLIENTS_TURNS=1 CLIENTS_SECONDS=2 .venv/bin/python -m benchmarks
-acceptance: $(VENV) $(TOOLS) ## Deploy and heal in the sandbox, or in an account with PROFILE=... REGION=...; PLAN=1 shows calls and costs.
+acceptance: $(VENV) $(TOOLS) ## Deploy and heal in the sandbox, or in an account with PROFILE=... REGION=...; PLAN=1 shows calls and costs, RUN=... continues.
 	@$(if $(PLAN),,.venv-tools/bin/sam build >/dev/null)
 	@.venv/bin/python -m acceptance
 acceptance-clean: $(VENV) ## Delete what the acceptance run RUN=... has left in an account.

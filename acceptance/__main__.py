@@ -46,7 +46,10 @@ def main() -> int:
             tests = (str(FOLDER / name) for name in ORDER)
             status = pytest.main([*PYTEST, *tests], plugins=[Continuing(run.state)])
             if status in ENDED:
-                clean(run)
+                try:
+                    clean(run)
+                finally:
+                    made = _write(run)
         except BaseException as error:
             if not is_interruption(error):
                 raise
@@ -55,18 +58,19 @@ def main() -> int:
             _interrupted(run, stays=stays)
             return int(status)
         run.state.remove()
-    return _report(run, is_failed=status is pytest.ExitCode.TESTS_FAILED)
+    is_failed = status == pytest.ExitCode.TESTS_FAILED
+    return _compare(made) if run.is_sandbox and not is_failed else int(is_failed)
 
 
-def _report(run: Run, *, is_failed: bool) -> int:
-    """Write what the run found, say what is not as believed, and return the exit status."""
+def _write(run: Run) -> Path:
+    """Write what the run found, say what is not as believed, and return the folder."""
     state, made = run.state, OUTPUT / run.where
     for file in made.glob("*.json"):
         file.unlink()
     policy = plan.policy(state.calls)
     write(made, {"calls": sorted(state.calls), "policy": policy, "facts": state.facts, **state.answers})
     _say(state)
-    return int(is_failed) or (_compare(made) if run.is_sandbox else 0)
+    return made
 
 
 def _say(state: State) -> None:

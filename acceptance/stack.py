@@ -46,18 +46,20 @@ def deploy(run: Run, name: str, template: dict[str, str], parameters: dict[str, 
     if status and status not in USABLE:
         delete(run, name)
         status = ""
+    if status and keep:
+        return ids_of(run, name)
     given = [{"ParameterKey": key, "ParameterValue": value} for key, value in parameters.items()]
     tags = [{"Key": "express-path:acceptance", "Value": run.id}]
     change = client.update_stack if status else client.create_stack
-    if not (keep and status):
-        try:
-            change(StackName=name, Parameters=given, Capabilities=CAPABILITIES, Tags=tags, **template)
-        except ClientError as error:
-            if error.response["Error"]["Code"] != "ValidationError":
-                raise
-            if UNCHANGED not in str(error):
-                raise NotMadeError(f"{name}: {error.response['Error']['Message']}") from error
-        status = settled(run, name)
+    try:
+        change(StackName=name, Parameters=given, Capabilities=CAPABILITIES, Tags=tags, **template)
+    except ClientError as error:
+        if error.response["Error"]["Code"] != "ValidationError":
+            raise
+        if UNCHANGED in str(error):
+            return ids_of(run, name)
+        raise NotMadeError(f"{name}: {error.response['Error']['Message']}") from error
+    status = settled(run, name)
     if status not in COMPLETE:
         raise NotMadeError(f"{name} is {status}: {'; '.join(_failures(run, name))}")
     return ids_of(run, name)
@@ -80,8 +82,8 @@ def settled(run: Run, name: str) -> str:
 
 def _failures(run: Run, name: str) -> list[str]:
     """Return why resources of a stack failed, the first one first. Those that were cancelled have no reason of their own."""
-    failed = "StackEvents[?ends_with(ResourceStatus, '_FAILED') && !contains(ResourceStatusReason, 'cancelled')]"
-    query = f"{failed}.join(': ', [LogicalResourceId, ResourceStatusReason])"
+    failed = "ends_with(ResourceStatus, '_FAILED') && !contains(to_string(ResourceStatusReason), 'cancelled')"
+    query = f"StackEvents[?{failed}].join(': ', [LogicalResourceId, to_string(ResourceStatusReason)])"
     return list(reversed(run.ask("cloudformation", "describe_stack_events", query, StackName=name)))
 
 

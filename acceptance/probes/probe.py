@@ -25,9 +25,8 @@ def probe(service: str, *facts: str) -> Callable[[Probe], Probe]:
             run.begin()
             try:
                 function(run)
-            except (
-                Exception
-            ) as error:  # whatever AWS does is an outcome; in the sandbox, the recorded facts show mistakes
+            # Whatever AWS does is an outcome. A mistake of the probe's shows in the sandbox, whose facts are compared.
+            except Exception as error:
                 if is_interruption(error):
                     raise
                 why = f"no answer: {type(error).__name__}: {error}"

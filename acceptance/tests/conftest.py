@@ -7,11 +7,11 @@ import pytest
 from config_rule_sandbox.local_aws import in_a_process
 
 
-@pytest.fixture
-def local_aws() -> Iterator[pytest.MonkeyPatch]:
-    """Start a sandbox, let the environment lead to it, and give what changes the environment."""
+@pytest.fixture(scope="module")
+def local_aws() -> Iterator[None]:
+    """Start a sandbox, and let the environment lead to it."""
     with in_a_process("demo.local_aws") as variables, pytest.MonkeyPatch.context() as patch:
         patch.delenv("AWS_PROFILE", raising=False)
         for name, value in variables.items():
             patch.setenv(name, value)
-        yield patch
+        yield

@@ -49,9 +49,10 @@ COMMAND = [sys.executable, "-m", "acceptance"]
 
 
 @pytest.fixture(autouse=True)
-def _run(local_aws: pytest.MonkeyPatch) -> Iterator[None]:
+def _run(local_aws: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Let all processes of a test begin or continue the same run."""
-    local_aws.setenv("RUN", RUN)
+    del local_aws  # the environment leads there
+    monkeypatch.setenv("RUN", RUN)
     yield
     STATE.unlink(missing_ok=True)
 

@@ -5,10 +5,12 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from botocore.exceptions import ClientError, EndpointConnectionError
+from botocore.stub import Stubber
 
 from acceptance.cleanup import clean
 from acceptance.facts import OUTPUT
@@ -16,7 +18,7 @@ from acceptance.interruptions import is_interruption
 from acceptance.needs import problems
 from acceptance.probes.probe import probe
 from acceptance.run import Run
-from acceptance.stack import network
+from acceptance.stack import NotMadeError, deploy, network
 from acceptance.state import state_of
 
 pytestmark = pytest.mark.slow
@@ -25,25 +27,67 @@ RUN = "survivor"
 
 
 @pytest.fixture
-def run(local_aws: pytest.MonkeyPatch) -> Iterator[Run]:
-    """Return a run that has made nothing, in a sandbox that runs."""
-    local_aws.setenv("RUN", RUN)
+def run(local_aws: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
+    """Return a run that has made nothing, and leave nothing of it."""
+    del local_aws  # the environment leads there
+    monkeypatch.setenv("RUN", RUN)
     yield Run()
+    clean(Run())
     state_of(RUN).remove()
     state_of.cache_clear()
 
 
 def test_probes_answer_although_one_stack_is_refused(run: Run) -> None:
     """The probe whose stack cannot be made is skipped, and says why. All others answer."""
-    run.client("events").create_event_bus(Name=f"{run.stack_name}-bus")
+    bus = f"{run.stack_name}-bus"
+    run.client("events").create_event_bus(Name=bus)
     command = [sys.executable, "-m", "pytest", "-pno:randomly", "-oaddopts=", "--import-mode=importlib", "-ra"]
     ended = subprocess.run([*command, str(PROBES)], env=os.environ, capture_output=True, text=True, check=False)
+    run.client("events").delete_event_bus(Name=bus)
     assert ended.returncode == 0, ended.stdout[-3000:]
     assert "10 passed, 1 skipped" in ended.stdout
     assert "event-bus-policy: no answer: NotMadeError: express-path-acceptance-survivor-bus" in ended.stdout
     facts = json.loads((OUTPUT / "runs" / f"{RUN}.json").read_text())["facts"]
     assert [name for name, fact in facts.items() if str(fact["answer"]).startswith("no answer")] == ["event-bus-policy"]
     assert len(facts) == 20
+
+
+def test_whatever_is_left_of_a_stack_is_replaced(run: Run) -> None:
+    """A stack that an interruption left in progress is awaited, one that was rolled back goes, and a failure has its cause.
+
+    The sandbox's stacks are complete at once, so CloudFormation's answers are written here.
+    """
+
+    def status(value: str) -> None:
+        row = {"StackName": "a", "CreationTime": datetime.now(UTC), "StackStatus": value}
+        stubber.add_response("describe_stacks", {"Stacks": [row]}, {"StackName": "a"})
+
+    def event(resource: str, reason: str) -> dict[str, object]:
+        known = {"StackId": "a", "EventId": resource, "StackName": "a", "Timestamp": datetime.now(UTC)}
+        return known | {
+            "LogicalResourceId": resource,
+            "ResourceStatus": "CREATE_FAILED",
+            "ResourceStatusReason": reason,
+        }
+
+    with Stubber(run.client("cloudformation")) as stubber:
+        status("CREATE_IN_PROGRESS")
+        status("ROLLBACK_COMPLETE")
+        stubber.add_response("delete_stack", {}, {"StackName": "a"})
+        stubber.add_client_error("describe_stacks", "ValidationError", "Stack with id a does not exist")
+        stubber.add_response("create_stack", {})
+        status("ROLLBACK_IN_PROGRESS")
+        status("ROLLBACK_COMPLETE")
+        events = [event("B", "Resource creation cancelled"), event("Nat", "no address is left")]
+        stubber.add_response("describe_stack_events", {"StackEvents": events})
+        with pytest.raises(NotMadeError, match=r"^a is ROLLBACK_COMPLETE: Nat: no address is left$"):
+            deploy(run, "a", {"TemplateBody": "{}"}, {})
+        status("UPDATE_ROLLBACK_COMPLETE")
+        stubber.add_client_error("update_stack", "ValidationError", "No updates are to be performed.")
+        stubber.add_response("list_stack_resources", {"StackResourceSummaries": []})
+        status("UPDATE_ROLLBACK_COMPLETE")
+        assert deploy(run, "a", {"TemplateBody": "{}"}, {}) == {}
+        stubber.assert_no_pending_responses()
 
 
 def test_everything_is_stopped_turned_off_and_deleted(run: Run) -> None:
@@ -78,36 +122,55 @@ def test_what_others_closed_stays_closed(run: Run) -> None:
     run.client("ec2").modify_vpc_block_public_access_options(InternetGatewayBlockMode="block-ingress")
     clean(run)
     assert run.block_public_access() == "block-ingress"
+    run.client("ec2").modify_vpc_block_public_access_options(InternetGatewayBlockMode="off")
 
 
-def test_needs_are_checked_first(run: Run) -> None:
-    """Types that are not recorded or only daily, quotas without room, and what a setting of the account would disturb."""
+GROUP = {
+    "allSupported": False,
+    "exclusionByResourceTypes": {"resourceTypes": ["AWS::EC2::PrefixList"]},
+    "recordingStrategy": {"useOnly": "EXCLUSION_BY_RESOURCE_TYPES"},
+}
+DAILY = {"resourceTypes": ["AWS::EC2::Subnet"], "recordingFrequency": "DAILY"}
+MODE = {"recordingFrequency": "CONTINUOUS", "recordingModeOverrides": [DAILY]}
+
+
+def test_recorder_is_checked_first(run: Run) -> None:
+    """It has to record, and continuously, all types whose changes the story waits for."""
     assert problems(run) == []
-    ec2, config = run.client("ec2"), run.client("config")
+    config = run.client("config")
     [recorder] = config.describe_configuration_recorders()["ConfigurationRecorders"]
-    recorder["recordingGroup"] = {
-        "allSupported": False,
-        "exclusionByResourceTypes": {"resourceTypes": ["AWS::EC2::PrefixList"]},
-        "recordingStrategy": {"useOnly": "EXCLUSION_BY_RESOURCE_TYPES"},
-    }
-    daily = {"resourceTypes": ["AWS::EC2::Subnet"], "recordingFrequency": "DAILY"}
-    recorder["recordingMode"] = {"recordingFrequency": "CONTINUOUS", "recordingModeOverrides": [daily]}
-    recorder.pop("arn")
+    name, arn = recorder["name"], recorder.pop("arn")
+    assert arn
+    config.put_configuration_recorder(ConfigurationRecorder=recorder | {"recordingGroup": GROUP, "recordingMode": MODE})
+    config.stop_configuration_recorder(ConfigurationRecorderName=name)
+    found = problems(run)
     config.put_configuration_recorder(ConfigurationRecorder=recorder)
+    config.start_configuration_recorder(ConfigurationRecorderName=name)
+    assert found == [
+        f"recorder {name} is stopped: changes do not invoke the rule. Let AWS Config record in us-east-1 first.",
+        f"recorder {name} does not record AWS::EC2::PrefixList. Add it in the settings of AWS Config.",
+        f"recorder {name} records AWS::EC2::Subnet once a day. Let it record this type continuously.",
+    ]
+
+
+def test_quotas_and_others_are_checked_first(run: Run) -> None:
+    """There has to be room for what the run makes, and nobody who is disturbed by a setting of the whole account."""
+    ec2 = run.client("ec2")
     vpcs = [ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"] for _ in range(3)]
     gateway = ec2.create_internet_gateway()["InternetGateway"]["InternetGatewayId"]
     ec2.attach_internet_gateway(VpcId=vpcs[0], InternetGatewayId=gateway)
     ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="block-ingress")
     found = problems(run)
-    name = recorder["name"]
-    assert found[:2] == [
-        f"recorder {name} does not record AWS::EC2::PrefixList. Add it in the settings of AWS Config.",
-        f"recorder {name} records AWS::EC2::Subnet once a day. Let it record this type continuously.",
+    ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="off")
+    ec2.detach_internet_gateway(VpcId=vpcs[0], InternetGatewayId=gateway)
+    ec2.delete_internet_gateway(InternetGatewayId=gateway)
+    for vpc in vpcs:
+        ec2.delete_vpc(VpcId=vpc)
+    assert [line.split(". ")[0] for line in found] == [
+        "us-east-1 has 4 of 5 VPCs, and the run needs 2",
+        f"Block Public Access would cut off the VPCs of {gateway}",
+        "Block Public Access is block-ingress, and the run would turn it off",
     ]
-    assert "has 4 of 5 VPCs, and the run needs 2" in found[2]
-    assert [gateway in found[3], "block-ingress" in found[4], len(found)] == [True, True, 5]
-    config.stop_configuration_recorder(ConfigurationRecorderName=name)
-    assert "is stopped" in problems(run)[0]
 
 
 def refused(code: str) -> ClientError:
@@ -116,11 +179,12 @@ def refused(code: str) -> ClientError:
 
 
 @pytest.fixture
-def hasty(run: Run, local_aws: pytest.MonkeyPatch) -> Run:
+def hasty(run: Run, monkeypatch: pytest.MonkeyPatch) -> Iterator[Run]:
     """Return the run, which waits no longer than a second."""
-    del run  # its file is removed
-    local_aws.setenv("LIMIT", "1")
-    return Run()
+    del run  # what is left of it is deleted
+    with monkeypatch.context() as patch:
+        patch.setenv("LIMIT", "1")
+        yield Run()
 
 
 def test_whatever_a_probe_meets_is_an_outcome(hasty: Run) -> None:
