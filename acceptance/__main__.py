@@ -42,35 +42,41 @@ def main() -> int:
             run.state.remove()
             return 0
         _begin(run)
-        try:
-            tests = (str(FOLDER / name) for name in ORDER)
-            status = pytest.main([*PYTEST, *tests], plugins=[Continuing(run.state)])
-            if status in ENDED:
-                try:
-                    clean(run)
-                finally:
-                    made = _write(run)
-        except BaseException as error:
-            if not is_interruption(error):
-                raise
-            status = pytest.ExitCode.INTERRUPTED
+        status = _test(run)
         if status not in ENDED:
             _interrupted(run, stays=stays)
-            return int(status)
+            return status
         run.state.remove()
-    is_failed = status == pytest.ExitCode.TESTS_FAILED
-    return _compare(made) if run.is_sandbox and not is_failed else int(is_failed)
+    if status == pytest.ExitCode.TESTS_FAILED:
+        return 1
+    return _compare(OUTPUT / run.where) if run.is_sandbox else 0
 
 
-def _write(run: Run) -> Path:
-    """Write what the run found, say what is not as believed, and return the folder."""
+def _test(run: Run) -> int:
+    """Run the tests that are left, then delete everything unless they were interrupted, and return how they ended."""
+    tests = (str(FOLDER / name) for name in ORDER)
+    try:
+        status = int(pytest.main([*PYTEST, *tests], plugins=[Continuing(run.state)]))
+        if status in ENDED:
+            try:
+                clean(run)
+            finally:
+                _write(run)
+    except BaseException as error:
+        if not is_interruption(error):
+            raise
+        return int(pytest.ExitCode.INTERRUPTED)
+    return status
+
+
+def _write(run: Run) -> None:
+    """Write what the run found, and say what is not as believed."""
     state, made = run.state, OUTPUT / run.where
     for file in made.glob("*.json"):
         file.unlink()
     policy = plan.policy(state.calls)
     write(made, {"calls": sorted(state.calls), "policy": policy, "facts": state.facts, **state.answers})
     _say(state)
-    return made
 
 
 def _say(state: State) -> None:
@@ -140,7 +146,7 @@ def _begin(run: Run) -> None:
     if asks and (not sys.stdin.isatty() or input("Begin? [y/N] ").lower() != "y"):
         sys.exit("Nothing was made. To begin without a question, set YES=1.")
     run.state.place = run.place
-    run.state.save()
+    run.state.keep("alone", run.is_alone)
 
 
 if __name__ == "__main__":

@@ -37,11 +37,11 @@ class Run:
         self.rule_name = f"acceptance-{self.id}"
         self.is_sandbox = SANDBOX in os.environ
         self.where = "sandbox" if self.is_sandbox else "AWS"
-        self.is_alone = self.is_sandbox or "ALONE" in os.environ
         # AWS Config reports a change within minutes, and deploys take several.
         longest_s, self._pause_s, self._watch_s = (180.0, 0.25, 1.0) if self.is_sandbox else (1800.0, 10.0, 60.0)
         self._longest_s = float(os.environ.get(LIMIT) or longest_s)
         self.state = state_of(self.id)
+        self.is_alone = self.is_sandbox or "ALONE" in os.environ or self.state.kept.get("alone", False)
         self._session = boto3.session.Session()
         self._session.events.register("before-call", self._note)
         self._clients: dict[tuple[str, str], Any] = {}
