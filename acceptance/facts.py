@@ -8,15 +8,14 @@ from pathlib import Path
 from typing import Any
 
 Json = Any
+IDS = "tgw-attach|tgw-rtb|tgw|vpce|vpc|subnet|rtb|igw|nat|eipalloc|eipassoc|pl|eni|acl|rtbassoc|i"
+"""How the IDs of resources begin."""
 REMOVED = (
     (re.compile(r', \\?"stackTrace\\?": \[.*?\](?=\})', re.DOTALL), ""),  # has paths of the machine
     (re.compile(r"\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"), "UUID"),
-    (
-        re.compile(
-            r"\b(tgw-attach|tgw-rtb|tgw|vpce|vpc|subnet|rtb|igw|nat|eipalloc|eipassoc|pl|eni|acl|rtbassoc|i)-[0-9a-z]{8,17}\b"
-        ),
-        r"\1-ID",
-    ),
+    (re.compile(rf"\b({IDS})-[0-9a-f]{{8,17}}\b"), r"\1-ID"),
+    (re.compile(r"(?<=_)(vpc|rtb)_[0-9a-f]{8,17}\b"), r"\1_ID"),  # in names of Terraform
+    (re.compile(r"\b[0-9a-f]{64}\b"), "HASH"),
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d[:\d.]*(Z|\+00:00)?"), "TIME"),
     (re.compile(r"\b\d{12}\b"), "ACCOUNT"),
     (re.compile(r"-(?=\w*\d)([0-9A-F]{12}|[0-9A-Za-z]{12,13}$)"), "-SUFFIX"),

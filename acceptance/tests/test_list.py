@@ -29,6 +29,9 @@ def test_facts_have_no_ids_and_two_files_compare(tmp_path: Path, capfd: pytest.C
         for region, account in (("us-east-1", "123456789012"), ("eu-north-1", "210987654321"))
     ]
     assert answers == ["arn:aws:ec2:REGION:ACCOUNT:subnet/subnet-ID"] * 2
+    shown = "create-vpc-endpoint", "s3express_vpc_ID.id", "tgw-attach-ID", "HASH"
+    written = "create-vpc-endpoint", "s3express_vpc_37daa8d42a92f11df.id", "tgw-attach-37daa8d42a92f11df", "9af0" * 16
+    assert removed(list(written), {}) == list(shown)
     for name, answer, date in (("one", "one", 1), ("other", "other", 1), ("later", "one", 2)):
         write(tmp_path, {name: {"probe": {"answer": answer, "date": date}}})
     assert are_equal(tmp_path / "one.json", tmp_path / "later.json")
