@@ -7,6 +7,7 @@ from functools import partial
 from botocore.exceptions import ClientError
 
 from acceptance.facts import Json
+from acceptance.interruptions import is_interruption
 from acceptance.run import ENDED, Run, attempt
 from acceptance.stack import NotMadeError, delete
 
@@ -43,6 +44,8 @@ def _delete(run: Run) -> bool:
         try:
             step()
         except (ClientError, NotMadeError, TimeoutError) as error:  # something else may have to go first, or it is gone
+            if is_interruption(error):
+                raise
             sys.stderr.write(f"{error}\n")
     return bool(steps)
 

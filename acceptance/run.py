@@ -15,6 +15,7 @@ from botocore.config import Config
 from botocore.exceptions import ClientError
 
 from acceptance.facts import Json, removed
+from acceptance.interruptions import is_interruption
 from acceptance.state import state_of
 
 Found = TypeVar("Found")
@@ -235,10 +236,12 @@ def _tagged(vpc: str) -> list[Json]:
 
 
 def attempt(call: Callable[[], Found]) -> tuple[str, Found | None]:
-    """Return the code of the error with which a call fails, or "none" and the answer."""
+    """Return the code of the error with which a call fails, or "none" and the answer. Raise what interrupts the run."""
     try:
         return "none", call()
     except ClientError as error:
+        if is_interruption(error):
+            raise
         return str(error.response["Error"]["Code"]), None
 
 

@@ -17,7 +17,7 @@ from acceptance.facts import OUTPUT
 from acceptance.interruptions import is_interruption
 from acceptance.needs import problems
 from acceptance.probes.probe import probe
-from acceptance.run import Run
+from acceptance.run import Run, attempt
 from acceptance.stack import NotMadeError, deploy, network
 from acceptance.state import state_of
 
@@ -262,3 +262,19 @@ def test_what_is_an_interruption() -> None:
         assert is_interruption(interruption), interruption
     for answer in (refused("AccessDenied"), TimeoutError(), AssertionError()):
         assert not is_interruption(answer), answer
+
+
+def test_interruption_is_no_answer_and_ends_the_clean_up(run: Run) -> None:
+    """A probe does not take the code of expired credentials for AWS's answer, and nothing is tried with them for long."""
+
+    def call() -> None:
+        raise refused("ExpiredToken")
+
+    with pytest.raises(ClientError, match="ExpiredToken"):
+        attempt(call)
+    row = {"StackName": f"{run.stack_name}-hub", "CreationTime": datetime.now(UTC), "StackStatus": "CREATE_COMPLETE"}
+    with Stubber(run.client("cloudformation")) as stubber:
+        stubber.add_response("describe_stacks", {"Stacks": [row]})
+        stubber.add_client_error("delete_stack", "ExpiredToken")
+        with pytest.raises(ClientError, match="ExpiredToken"):
+            clean(run)
