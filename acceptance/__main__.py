@@ -47,7 +47,7 @@ def main() -> int:
             _interrupted(run, stays=stays)
             return status
         run.state.remove()
-    if status == pytest.ExitCode.TESTS_FAILED:
+    if run.state.failed:
         return 1
     return _compare(OUTPUT / run.where) if run.is_sandbox else 0
 

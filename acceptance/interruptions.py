@@ -55,7 +55,9 @@ class Continuing:
         return (yield)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Note what has ended: a failure is repeated when the run is continued."""
-        if report.skipped or (report.passed and report.when == "call"):
+        """Note what has ended. A failure is a result, too: later tests have changed what a repetition would find."""
+        if report.failed:
+            self._state.failed.append(report.nodeid)
+        if not report.passed or report.when == "call":
             self._state.done.append(report.nodeid)
             self._state.save()

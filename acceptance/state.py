@@ -17,7 +17,9 @@ class State:
     place: str = ""
     """The account and Region, once the run has begun."""
     done: list[str] = field(default_factory=list)
-    """The tests that passed or were skipped. A test that failed is repeated."""
+    """The tests that have ended, and are not repeated."""
+    failed: list[str] = field(default_factory=list)
+    """Those of them that failed."""
     facts: dict[str, dict[str, Json]] = field(default_factory=dict)
     answers: dict[str, Json] = field(default_factory=dict)
     kept: dict[str, Json] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import secrets
 import signal
 import subprocess
 import sys
@@ -42,19 +43,23 @@ EVERYTHING = {
     "ssm": ["list_documents"],
 }
 """The calls that list what a run may make."""
-RUN = "interrupted"
-STATE = OUTPUT / "runs" / f"{RUN}.json"
 LEFT = "Nothing of the run is left."
 COMMAND = [sys.executable, "-m", "acceptance"]
 
 
-@pytest.fixture(autouse=True)
-def _run(local_aws: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Let all processes of a test begin or continue the same run."""
+@pytest.fixture
+def run_id(local_aws: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Let all processes of a test begin or continue the same run, and return its id."""
     del local_aws  # the environment leads there
-    monkeypatch.setenv("RUN", RUN)
-    yield
-    STATE.unlink(missing_ok=True)
+    run_id = secrets.token_hex(4)
+    monkeypatch.setenv("RUN", run_id)
+    yield run_id
+    file_of(run_id).unlink(missing_ok=True)
+
+
+def file_of(run_id: str) -> Path:
+    """Return the file of a run."""
+    return OUTPUT / "runs" / f"{run_id}.json"
 
 
 def interrupt(stage: str, folder: Path, number: signal.Signals) -> str:
@@ -80,7 +85,7 @@ def go_on(**variables: str) -> str:
     return printed
 
 
-def test_run_is_continued(tmp_path: Path) -> None:
+def test_run_is_continued(run_id: str, tmp_path: Path) -> None:
     """After three interruptions, a run ends with the facts and the calls of one without any, and asks nothing twice.
 
     They come in a probe, in a deployment, and while a heal waits for an approval: by Ctrl-C, and by the end of the process.
@@ -93,23 +98,23 @@ def test_run_is_continued(tmp_path: Path) -> None:
     ):
         printed = interrupt(stage, tmp_path, number)
         if number is signal.SIGINT:
-            assert f"make acceptance RUN={RUN}" in printed
+            assert f"make acceptance RUN={run_id}" in printed
         assert not [test for test in done if f"{test} " in printed]
-        done = json.loads(STATE.read_text())["done"]
+        done = json.loads(file_of(run_id).read_text())["done"]
         assert done
     printed = go_on()
-    assert f"Run {RUN} in 123456789012, us-east-1 (sandbox) continues." in printed
+    assert f"Run {run_id} in 123456789012, us-east-1 (sandbox) continues." in printed
     assert not [test for test in done if f"{test} " in printed]
     assert inventory() == before
-    assert not STATE.exists()
+    assert not file_of(run_id).exists()
 
 
 @pytest.mark.parametrize("stage", ["collecting", "test_heal_and_undo "])
-def test_run_is_deleted(stage: str, tmp_path: Path) -> None:
+def test_run_is_deleted(stage: str, run_id: str, tmp_path: Path) -> None:
     """Whatever a run had made when its process was killed can be deleted without its file, as from another machine."""
     before = inventory()
     interrupt(stage, tmp_path, signal.SIGKILL)
-    STATE.unlink(missing_ok=True)
+    file_of(run_id).unlink(missing_ok=True)
     go_on(CLEAN="1")
     assert inventory() == before
 

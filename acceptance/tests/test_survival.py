@@ -245,14 +245,15 @@ sys.exit(pytest.main(["-oaddopts=", "-pno:randomly", "-pno:cacheprovider", sys.a
 
 
 def test_credentials_that_expire_interrupt_a_run(tmp_path: Path) -> None:
-    """Nothing after them is a result, and what has ended before is not repeated, unless it failed."""
+    """Nothing after them is a result. What has ended before is not repeated, also what failed."""
     file, state = tmp_path / "test_some.py", tmp_path / "state.json"
     file.write_text(TESTS)
     command = [sys.executable, "-c", CONTINUE, str(file), str(state)]
     ended = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
     assert ended.returncode == pytest.ExitCode.INTERRUPTED, ended.stdout
-    done = [name.rpartition("::")[2] for name in json.loads(state.read_text())["done"]]
-    assert done == ["test_before", "test_skipped"]
+    known = json.loads(state.read_text())
+    assert [name.rpartition("::")[2] for name in known["done"]] == ["test_before", "test_skipped", "test_failing"]
+    assert known["failed"] == known["done"][2:]
 
 
 def test_what_is_an_interruption() -> None:
