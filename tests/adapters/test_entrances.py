@@ -9,7 +9,8 @@ from express_path.adapters.aws import Aws
 from express_path.adapters.entrances import with_entrances
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.adapters.records import core_network_attachment
-from express_path.domain.heal.transit import entrances, transit_concerns
+from express_path.domain.heal.entrances import entrances
+from express_path.domain.heal.transit import transit_concerns
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.parameters import RuleParameters
@@ -32,7 +33,8 @@ def read(aws: Aws, vpc_id: str | None, role_arn: str = "") -> Snapshot:
 
 def codes(snapshot: Snapshot, table_id: str) -> list[str]:
     """Return what blocks the heal of a route table."""
-    return [found.code for found in transit_concerns(Tracer(snapshot), snapshot.route_tables[table_id], "")]
+    table, lists = snapshot.route_tables[table_id], snapshot.express_prefix_lists
+    return [found.code for found in transit_concerns(Tracer(snapshot), table, table.vpc_id, lists, "")]
 
 
 def test_hub_and_spoke_of_one_account(aws: Aws, sandbox: Sandbox) -> None:

@@ -59,3 +59,21 @@ def _lead_spokes_to(hub: Hub, builder: Builder, vpc: Vpc) -> None:
     ]
     hub.lead(express[0], attachment)
     builder.route(vpc.table, "10.200.0.0/16", TransitGatewayId=hub.gateway)
+
+
+def test_table_of_an_appliances_other_interface_is_left_alone(deployment: Deployment, builder: Builder) -> None:
+    """The appliance sends the spokes' traffic to the NAT through it, although no route shows that."""
+    hub = Hub(builder)
+    hub.join(builder)
+    inner_table = builder.table(hub.vpc)
+    builder.route(inner_table, "10.0.0.0/8", TransitGatewayId=hub.gateway)
+    outer_table = builder.table(hub.vpc, NatGatewayId=hub.nat)
+    outer = builder.subnet(hub.vpc, outer_table)
+    instance, inner_interface = builder.instance(builder.subnet(hub.vpc, inner_table))
+    outer_interface = builder.ec2.create_network_interface(SubnetId=outer)["NetworkInterface"]["NetworkInterfaceId"]
+    builder.ec2.attach_network_interface(NetworkInterfaceId=outer_interface, InstanceId=instance, DeviceIndex=1)
+    builder.ec2.replace_route(
+        RouteTableId=hub.egress_table, DestinationCidrBlock="0.0.0.0/0", NetworkInterfaceId=inner_interface
+    )
+    run = deployment.heal(outer)
+    assert (status(run), codes(run), deployment.changes()) == ("Failed", ["TRANSIT_TRAFFIC"], [])

@@ -17,10 +17,11 @@ from express_path.domain.heal.patches import associate_patches, create_patches, 
 from express_path.domain.heal.preflight import Evidence, Policy
 from express_path.domain.heal.records import FULL_ACCESS, Plan
 from tests.support.heal_situation import AWKWARD, DUAL_STACK, EXPRESS_LIST_6, TO_NAT, network, planned
-from tests.support.make import EXPRESS, EXPRESS_LIST, REGION, endpoint, route
+from tests.support.make import EXPRESS, EXPRESS_LIST, REGION, endpoint, route, table
 
 STACK = {"aws:cloudformation:stack-name": "network", "aws:cloudformation:logical-id": "Express"}
-ASSOCIATE = planned(network(endpoints=(endpoint("vpce-1", route_table_ids=("rtb-9", "rtb-2")),)))
+OTHER_TABLES = (table("rtb-9"), table("rtb-2"))
+ASSOCIATE = planned(network(endpoints=(endpoint("vpce-1", route_table_ids=("rtb-9", "rtb-2")),), tables=OTHER_TABLES))
 OWNED = planned(network(endpoints=(endpoint("vpce-1", tags=STACK),)))
 CREATE = planned(network())
 DUAL = planned(network(TO_NAT, route("::/0", "nat-2"), subnets=(DUAL_STACK,), lists=(EXPRESS_LIST, EXPRESS_LIST_6)))

@@ -7,7 +7,7 @@ import pytest
 
 from express_path.domain.heal.records import Action, Blocker
 from express_path.domain.heal.transit import cut_off
-from express_path.domain.network.addresses import Family
+from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.merging import merged
 from express_path.domain.network.resources import (
     Instance,
@@ -27,6 +27,7 @@ from tests.support.make import EXPRESS_LIST, by_id, endpoint, firewalls, route, 
 CORE = "arn:aws:networkmanager::111122223333:core-network/core-network-1"
 TO_NAT, BACK = route("0.0.0.0/0", "nat-1"), route("10.0.0.0/8", "tgw-1")
 HERE = TransitGatewayAttachment("tgw-attach-1", "tgw-1", "vpc", "vpc-1", subnet_ids=("subnet-1",))
+NEW_TARGET, NO_TARGET = route("10.0.0.0/8", "NewThing"), route("10.0.0.0/8", "")
 LEADS_HERE = (route("0.0.0.0/0", "tgw-attach-1"),)
 NAT = NatGateway("nat-1", "vpc-1", "subnet-nat")
 
@@ -236,6 +237,7 @@ NOTHING_LEADS_BACK = {
         gateway=replace(NAT, subnet_id=None, route_table_id="rtb-regional"),
         tables=(table("rtb-regional", route("0.0.0.0/0", "igw-1")),),
     ),
+    "an attachment that is not listed": unread(attachment=None),
     "the path leads out where it came in": vpc(
         route("0.0.0.0/0", "tgw-1"),
         route("198.51.100.0/25", "nat-1"),
@@ -401,6 +403,16 @@ DISAGREEMENTS = {
         with_instance(network_interfaces={**INTERFACES, **by_id(SECOND)}),
         with_instance(network_interfaces={**INTERFACES, **by_id(replace(SECOND, instance_id="i-9"))}),
     ),
+    "whether instances could be read": (
+        Blocker.TRANSIT_UNKNOWN,
+        with_instance(network_interfaces=INTERFACES, denied=("ec2:DescribeInstances",)),
+        with_instance(network_interfaces=INTERFACES),
+    ),
+    "the transit gateway of the attachment": (
+        Blocker.TRANSIT_TRAFFIC,
+        vpc(transit_routes=LEADS_HERE),
+        vpc(transit_routes=(), attachment=replace(HERE, transit_gateway_id="tgw-2"), nat_routes=()),
+    ),
     "the subnets of an attachment to a core network": (Blocker.TRANSIT_UNKNOWN, core("subnet-1"), core("subnet-tgw")),
 }
 """What blocks, and two descriptions of a network that differ in one thing: with the first one it blocks, else it does not."""
@@ -468,6 +480,11 @@ def test_endpoint_may_cut_off_what_a_core_network_leads_here() -> None:
     assert cut_off_in(found) == [("rtb-1", "vpce-express", "attachment-1", False)]
 
 
+def test_target_that_is_not_known_makes_no_hub() -> None:
+    """A list of hubs names the gateway."""
+    assert cut_off_in(healed(nat_routes=(NEW_TARGET,), attachment=None)) == []
+
+
 def test_table_behind_a_firewall_is_named() -> None:
     """The table with the endpoint's route is the one to change. Behind an appliance, traffic may have another source."""
     network = inspected(transit_routes=LEADS_HERE)
@@ -489,3 +506,369 @@ def test_endpoint_that_the_traffic_does_not_meet_cuts_nobody_off() -> None:
     assert cut_off_in(apart) == []
     s3 = endpoint("vpce-express", service_name="com.amazonaws.us-east-1.s3")
     assert cut_off_in(replace(healed(transit_routes=LEADS_HERE), vpc_endpoints=by_id(s3))) == []
+
+
+# --- hops that cannot be followed ------------------------------------------------------------------------------------
+
+ENTRY_SUBNET = replace(HERE, subnet_ids=("subnet-tgw",))
+
+
+def entered(*routes: Route, lead: tuple[Route, ...] | None = LEADS_HERE, **more: Any) -> Snapshot:
+    """Return a VPC in which the table of the attachment's subnet has these routes; rtb-1 leads to the NAT gateway.
+
+    The appliance's interface eni-in is in subnet-in, whose table has no route.
+    """
+    return vpc(
+        attachment=more.pop("attachment", ENTRY_SUBNET),
+        transit_routes=lead,
+        subnets=(subnet("subnet-tgw"), subnet("subnet-in"), *more.pop("subnets", ())),
+        tables=(
+            table("rtb-tgw", *routes, subnets=("subnet-tgw",)),
+            table("rtb-in", *more.pop("in_routes", ()), subnets=("subnet-in",)),
+            *more.pop("tables", ()),
+        ),
+        **more,
+    )
+
+
+TO_APPLIANCE, TO_FIREWALL = route("0.0.0.0/0", "eni-in"), route("0.0.0.0/0", "vpce-fw")
+EXPRESS_TO_ENDPOINT = route("pl-express", "vpce-express")
+ENI_IN = NetworkInterface("eni-in", "subnet-in", source_dest_check=False, instance_id="i-1")
+ENI_OUT = NetworkInterface("eni-out", "subnet-1", source_dest_check=True, instance_id="i-1")
+TWO_ARMED = {"network_interfaces": by_id(ENI_IN, ENI_OUT)}
+FIREWALL = endpoint("vpce-fw", endpoint_type="gatewayloadbalancer", subnet_ids=("subnet-1",))
+AT_ENTRY = replace(FIREWALL, subnet_ids=("subnet-in",))
+CONSULTED_BEYOND = {
+    "the other interface of an appliance": entered(TO_APPLIANCE, **TWO_ARMED),
+    "the other interface, as the instance shows it": entered(
+        TO_APPLIANCE,
+        network_interfaces=by_id(ENI_IN),
+        instances=by_id(
+            Instance("i-1", "c7g.large", subnet_of_interface={"eni-in": "subnet-in", "eni-out": "subnet-1"})
+        ),
+    ),
+    "the other interface of an appliance that also leads to a NAT": entered(
+        TO_APPLIANCE, in_routes=(TO_NAT,), **TWO_ARMED
+    ),
+    "the other interface of an appliance whose own table has an endpoint": entered(
+        TO_APPLIANCE, in_routes=(EXPRESS_TO_ENDPOINT,), vpc_endpoints=by_id(endpoint()), **TWO_ARMED
+    ),
+    "the other interface of an appliance behind another one": entered(
+        route("0.0.0.0/0", "eni-first"),
+        network_interfaces=by_id(
+            NetworkInterface("eni-first", "subnet-tgw", source_dest_check=False, instance_id="i-0"),
+            NetworkInterface("eni-second", "subnet-mid", source_dest_check=False, instance_id="i-0"),
+            ENI_IN,
+            ENI_OUT,
+        ),
+        subnets=(subnet("subnet-mid"),),
+        tables=(table("rtb-mid", TO_APPLIANCE, subnets=("subnet-mid",)),),
+    ),
+    "a firewall's endpoint that is pending": entered(
+        TO_FIREWALL, vpc_endpoints=by_id(replace(FIREWALL, state="pending")), firewalls=firewalls("vpce-fw")
+    ),
+    "a firewall's endpoint behind a route in a new state": entered(
+        replace(TO_FIREWALL, state="filtered"), vpc_endpoints=by_id(FIREWALL), firewalls=firewalls("vpce-fw")
+    ),
+    "an appliance behind a list that cannot be read": entered(
+        route("pl-unread", "eni-in"),
+        network_interfaces=by_id(replace(ENI_IN, subnet_id="subnet-1")),
+    ),
+}
+
+
+@pytest.mark.parametrize("network", CONSULTED_BEYOND.values(), ids=CONSULTED_BEYOND)
+def test_table_beyond_a_hop_that_does_not_show_the_next_one_is_consulted(network: Snapshot) -> None:
+    """An appliance sends traffic out through any of its interfaces, and an endpoint carries it when it is available."""
+    assert found_in(network) == [Blocker.TRANSIT_TRAFFIC]
+
+
+ANY_TABLE = {
+    "interfaces unreadable": entered(TO_APPLIANCE),
+    "an interface that is not listed": entered(TO_APPLIANCE, network_interfaces={}),
+    "an interface whose subnet is not shown": entered(
+        TO_APPLIANCE, network_interfaces=by_id(replace(ENI_IN, subnet_id=""))
+    ),
+    "the appliance's other interfaces are not shown": entered(
+        TO_APPLIANCE, network_interfaces=by_id(ENI_IN), denied=("ec2:DescribeInstances",)
+    ),
+    "an endpoint that is not listed": entered(TO_FIREWALL),
+    "an endpoint whose subnets are not shown": entered(
+        TO_FIREWALL, vpc_endpoints=by_id(replace(FIREWALL, subnet_ids=())), firewalls=firewalls("vpce-fw")
+    ),
+    "an endpoint of a new type": entered(TO_FIREWALL, vpc_endpoints=by_id(replace(AT_ENTRY, endpoint_type="tunnel"))),
+    "an appliance behind a Gateway Load Balancer": entered(TO_FIREWALL, vpc_endpoints=by_id(AT_ENTRY)),
+    "such an appliance whose endpoint's table has another endpoint": entered(
+        TO_FIREWALL, in_routes=(EXPRESS_TO_ENDPOINT,), vpc_endpoints=by_id(AT_ENTRY, endpoint())
+    ),
+    "such an appliance whose endpoint's table leads to an internet gateway": entered(
+        TO_FIREWALL, in_routes=(route("0.0.0.0/0", "igw-1"),), vpc_endpoints=by_id(AT_ENTRY)
+    ),
+    "an endpoint whose subnet's table is not listed": entered(
+        TO_FIREWALL, vpc_endpoints=by_id(replace(FIREWALL, subnet_ids=("subnet-9",))), firewalls=firewalls("vpce-fw")
+    ),
+    "a target that is not known": entered(route("0.0.0.0/0", "NewThing")),
+    "a target that is not shown": entered(route("0.0.0.0/0", "")),
+}
+
+
+@pytest.mark.parametrize("network", ANY_TABLE.values(), ids=ANY_TABLE)
+def test_any_table_may_be_consulted_beyond_what_is_not_known(network: Snapshot) -> None:
+    """Traffic certainly comes, and may consult the table. Who knows that it does not can make this a warning."""
+    assert found_in(network) == [Blocker.TRANSIT_UNKNOWN]
+    message = evidence_of(planned(network), Blocker.TRANSIT_UNKNOWN)
+    assert message.startswith(
+        "stack parameter WarnOnly decides, because which route tables S3 Express traffic of other"
+    )
+
+
+KNOWN_BEYOND = {
+    "no S3 Express traffic comes": entered(TO_FIREWALL, lead=()),
+    "a target outside of the VPC": entered(route("0.0.0.0/0", "vgw-1")),
+    "an appliance, and then the transit gateway": entered(
+        TO_FIREWALL, in_routes=(route("0.0.0.0/0", "tgw-1"),), vpc_endpoints=by_id(AT_ENTRY)
+    ),
+    "an appliance, and then a NAT": entered(
+        TO_FIREWALL,
+        in_routes=(route("0.0.0.0/0", "nat-2"),),
+        vpc_endpoints=by_id(AT_ENTRY),
+    ),
+    "a blackhole": entered(route("0.0.0.0/0", "vpce-gone", state="blackhole")),
+    "an interface that forwards nothing": entered(
+        TO_APPLIANCE, network_interfaces=by_id(replace(ENI_IN, source_dest_check=True), ENI_OUT)
+    ),
+    "an appliance with one interface": entered(TO_APPLIANCE, network_interfaces=by_id(ENI_IN)),
+    "a firewall, and then an internet gateway": entered(
+        TO_FIREWALL,
+        in_routes=(route("0.0.0.0/0", "igw-1"),),
+        vpc_endpoints=by_id(AT_ENTRY),
+        firewalls=firewalls("vpce-fw"),
+    ),
+}
+
+
+@pytest.mark.parametrize("network", KNOWN_BEYOND.values(), ids=KNOWN_BEYOND)
+def test_other_tables_are_healed_where_the_path_of_the_traffic_is_known(network: Snapshot) -> None:
+    """Tables that such traffic does not meet are those of workloads."""
+    assert found_in(network) == []
+
+
+def before_nat(hop: str, *in_routes: Route, **more: Any) -> Snapshot:
+    """Return a VPC whose traffic of other VPCs crosses a hop, then the NAT, from which nothing leads back.
+
+    subnet-1 is in the attachment. What is behind the hop is in subnet-in, or in subnet-out.
+    """
+    return vpc(
+        route("0.0.0.0/0", hop),
+        nat_routes=(),
+        subnets=(subnet("subnet-in"), subnet("subnet-out"), subnet("subnet-x")),
+        tables=(
+            table("rtb-in", TO_NAT, *in_routes, subnets=("subnet-in",)),
+            table("rtb-out", *more.pop("out_routes", ()), subnets=("subnet-out",)),
+            table("rtb-x", BACK, subnets=("subnet-x",)),
+        ),
+        **more,
+    )
+
+
+ARMS = {"network_interfaces": by_id(ENI_IN, replace(ENI_OUT, subnet_id="subnet-out"))}
+PROXY = {
+    "vpc_endpoints": by_id(AT_ENTRY),
+    "firewalls": firewalls("vpce-fw", is_proxy=True, translates=True, nat_gateway_ids={"vpce-fw": "nat-1"}),
+}
+BACK_TO_A_TRANSLATOR = {
+    "an appliance": before_nat("eni-in", BACK, network_interfaces=by_id(ENI_IN)),
+    "the appliance's other interface": before_nat("eni-in", out_routes=(BACK,), **ARMS),
+    "a Gateway Load Balancer endpoint": before_nat("vpce-fw", BACK, vpc_endpoints=by_id(AT_ENTRY)),
+    "a NAT/Proxy firewall": before_nat("vpce-fw", BACK, **PROXY),
+}
+
+
+@pytest.mark.parametrize("network", BACK_TO_A_TRANSLATOR.values(), ids=BACK_TO_A_TRANSLATOR)
+def test_way_back_from_an_appliance_that_may_translate_counts(network: Snapshot) -> None:
+    """The NAT sends responses to the appliance, which is in this VPC, and the appliance sends them on."""
+    assert found_in(network) == [Blocker.TRANSIT_UNKNOWN]
+
+
+NO_WAY_BACK_TO_A_TRANSLATOR = {
+    "an appliance": before_nat("eni-in", **ARMS),
+    "a Gateway Load Balancer endpoint": before_nat("vpce-fw", vpc_endpoints=by_id(AT_ENTRY)),
+    "a NAT/Proxy firewall": before_nat("vpce-fw", **PROXY),
+    "a firewall that does not translate": before_nat(
+        "vpce-fw", BACK, vpc_endpoints=by_id(AT_ENTRY), firewalls=firewalls("vpce-fw")
+    ),
+}
+
+
+@pytest.mark.parametrize("network", NO_WAY_BACK_TO_A_TRANSLATOR.values(), ids=NO_WAY_BACK_TO_A_TRANSLATOR)
+def test_nothing_comes_where_neither_a_nat_nor_a_translator_leads_back(network: Snapshot) -> None:
+    """A firewall that forwards traffic unchanged gets no response from the NAT for another VPC."""
+    assert found_in(network) == []
+
+
+# --- what is not known on the way back -------------------------------------------------------------------------------
+
+
+def hidden(**more: Any) -> Snapshot:
+    """Return a VPC without any route to a gateway that is known, whose transit gateway leads S3 Express traffic to it."""
+    return vpc(nat_routes=more.pop("nat_routes", ()), transit_routes=LEADS_HERE, **more)
+
+
+S3_ENDPOINT = endpoint("vpce-s3", service_name="com.amazonaws.us-east-1.s3")
+NOT_WHOLE = {"vpc_endpoints": by_id(replace(S3_ENDPOINT, route_table_ids=("rtb-9",)))}
+
+
+def in_vpc(vpc_id: str, network: Snapshot, table_id: str = "rtb-nat") -> Snapshot:
+    """Return the same network, in which a table shows another VPC than its subnet, or none."""
+    tables = {**network.route_tables, table_id: replace(network.route_tables[table_id], vpc_id=vpc_id)}
+    return replace(network, route_tables=tables)
+
+
+HIDDEN_WAY_BACK = {
+    "a new target": hidden(nat_routes=(NEW_TARGET,)),
+    "no target": hidden(nat_routes=(NO_TARGET,)),
+    "a table that is not listed": hidden(**NOT_WHOLE),
+    "a table that does not show its VPC": in_vpc("", hidden(nat_routes=(BACK,))),
+    "a table that shows its VPC in a new form": in_vpc("VPC 1", hidden(nat_routes=(BACK,))),
+    "the table of the heal does not show its VPC": in_vpc("", hidden(nat_routes=(BACK,)), "rtb-1"),
+    "the subnet of the heal does not show its VPC": hidden(nat_routes=(BACK,), subnets=(subnet(vpc_id=""),)),
+}
+
+
+@pytest.mark.parametrize("network", HIDDEN_WAY_BACK.values(), ids=HIDDEN_WAY_BACK)
+def test_traffic_comes_where_the_way_back_is_hidden(network: Snapshot) -> None:
+    """The transit gateway's tables decide, if something that is not known may lead back."""
+    assert found_in(network) == [Blocker.TRANSIT_TRAFFIC]
+
+
+def test_nothing_comes_where_no_table_leads_back() -> None:
+    """No response could return, whatever the transit gateway's tables say."""
+    assert found_in(hidden()) == []
+
+
+MAY_LEAD_BACK = {
+    "a new target": unread(
+        gateway=replace(NAT, subnet_id="subnet-x"),
+        subnets=(subnet("subnet-x"),),
+        tables=(table("rtb-x", NEW_TARGET, subnets=("subnet-x",)),),
+    ),
+    "no target, and no gateway that is known": vpc(nat_routes=(NO_TARGET,), attachment=None),
+    "a new target, and no gateway that is known": vpc(nat_routes=(NEW_TARGET,), attachment=None),
+    "a table that does not show its VPC": in_vpc("", vpc()),
+    "an endpoint whose subnets are not shown": back_through(
+        "vpce-fw", vpc_endpoints=by_id(replace(APPLIANCE, subnet_ids=()))
+    ),
+    "an interface whose subnet is not shown": back_through(
+        "eni-2", network_interfaces=by_id(replace(SECOND, subnet_id=""))
+    ),
+}
+
+
+@pytest.mark.parametrize("network", MAY_LEAD_BACK.values(), ids=MAY_LEAD_BACK)
+def test_what_is_not_known_may_lead_back(network: Snapshot) -> None:
+    """Nothing proves that no response can return."""
+    assert found_in(network) == [Blocker.TRANSIT_UNKNOWN]
+
+
+LATTICE_LIST = PrefixList("pl-lattice", "com.amazonaws.us-east-1.vpc-lattice", Family.IPV4, None)
+LEADS_NO_WHERE_ELSE = {
+    "VPC Lattice's list": vpc(
+        nat_routes=(route("pl-lattice", "VpcLattice"),), prefix_lists=by_id(EXPRESS_LIST, LATTICE_LIST)
+    ),
+    "link-local addresses": vpc(nat_routes=(route("169.254.171.0/24", "VpcLattice"),)),
+    "a blackhole": vpc(nat_routes=(replace(NEW_TARGET, state="blackhole"),)),
+    "a new target in another table than the NAT's": unread(
+        subnets=(subnet("subnet-x"),), tables=(table("rtb-x", NEW_TARGET, subnets=("subnet-x",)),)
+    ),
+    "a new target in a table through which traffic would leave again": vpc(
+        nat_routes=(),
+        attachment=None,
+        subnets=(subnet("subnet-x"),),
+        tables=(table("rtb-x", route("0.0.0.0/0", "NewThing"), subnets=("subnet-x",)),),
+    ),
+}
+
+
+@pytest.mark.parametrize("network", LEADS_NO_WHERE_ELSE.values(), ids=LEADS_NO_WHERE_ELSE)
+def test_unknown_target_that_leads_no_response_back_blocks_nothing(network: Snapshot) -> None:
+    """The addresses of AWS's own lists, and link-local ones, are never those of other VPCs."""
+    assert found_in(network) == []
+
+
+def test_message_names_the_target_that_is_not_known() -> None:
+    """Nobody but the owner knows what it is."""
+    for key, words in (
+        ("a new target, and no gateway that is known", "because NewThing is a route's target of a form that is not"),
+        ("no target, and no gateway that is known", "because a route does not show its target, which may be a Cloud"),
+    ):
+        message = evidence_of(planned(MAY_LEAD_BACK[key]), Blocker.TRANSIT_UNKNOWN)
+        assert message.startswith(f"stack parameter WarnOnly decides, {words}")
+    network = vpc(nat_routes=(), attachment=None, gateway=replace(NAT, subnet_id="subnet-9"), **NOT_WHOLE)
+    message = evidence_of(planned(network), Blocker.TRANSIT_UNKNOWN)
+    assert message.startswith("stack parameter WarnOnly decides, because vpce-s3 names rtb-9, which is not listed")
+
+
+# --- transit gateways' routes whose attachment is not known ----------------------------------------------------------
+
+UNCLEAR_ROUTES = {
+    "not shown": (route("0.0.0.0/0", ""),),
+    "a new form": (route("0.0.0.0/0", "attachment-1"),),
+    "not shown, for a part": (route("0.0.0.0/0", "tgw-attach-2"), route("198.51.100.128/25", "")),
+}
+
+
+@pytest.mark.parametrize("routes", UNCLEAR_ROUTES.values(), ids=UNCLEAR_ROUTES)
+def test_transit_gateways_route_without_a_known_attachment_may_lead_here(routes: tuple[Route, ...]) -> None:
+    """It is not known that the route leads elsewhere."""
+    network = vpc(transit_routes=routes)
+    assert found_in(network) == [Blocker.TRANSIT_UNKNOWN]
+    message = evidence_of(planned(network), Blocker.TRANSIT_UNKNOWN)
+    assert message.startswith("stack parameter WarnOnly decides, because tgw-rtb-1 has a route to S3 Express")
+
+
+def test_such_a_route_to_other_addresses_does_not_matter() -> None:
+    """Neither does a blackhole, nor one that a longer route hides, nor one to an attachment of a new form that is listed."""
+    elsewhere = route("198.51.100.0/24", "tgw-attach-2")
+    for routes in (
+        (route("10.1.0.0/16", ""),),
+        (route("0.0.0.0/0", "", state="blackhole"),),
+        (route("0.0.0.0/0", ""), elsewhere),
+    ):
+        assert found_in(vpc(transit_routes=routes)) == []
+    other = replace(HERE, id="attachment-2", resource_id="vpc-2")
+    network = vpc(transit_routes=(route("0.0.0.0/0", "attachment-2"),))
+    assert found_in(replace(network, transit_gateway_attachments=by_id(HERE, other))) == []
+
+
+# --- address families ------------------------------------------------------------------------------------------------
+
+IPV6_LIST = PrefixList(
+    "pl-express6", "com.amazonaws.us-east-1.ipv6.s3express", Family.IPV6, (parse_cidr("2001:db8::/36"),)
+)
+LEADS_IPV6 = (route("::/0", "tgw-attach-1"),)
+
+
+def both_families(*, has_ipv6: bool, lead: tuple[Route, ...] | None, **more: Any) -> Snapshot:
+    """Return a VPC whose workloads lead IPv6 traffic to an egress-only internet gateway; nothing leads IPv4 back."""
+    return vpc(
+        TO_NAT,
+        route("::/0", "eigw-1"),
+        BACK,
+        nat_routes=(),
+        transit_routes=lead,
+        prefix_lists=by_id(EXPRESS_LIST, IPV6_LIST),
+        subnets=(subnet(has_ipv6=has_ipv6),),
+        **more,
+    )
+
+
+def test_only_address_families_of_the_endpoint_count() -> None:
+    """An endpoint adds routes to the lists of its own IP address type."""
+    blocked = (Blocker.TRANSIT_TRAFFIC, LEADS_IPV6), (Blocker.TRANSIT_UNKNOWN, None)
+    for code, lead in blocked:
+        assert found_in(both_families(has_ipv6=False, lead=lead)) == []
+        plan = planned(both_families(has_ipv6=True, lead=lead))
+        assert (plan.ip_address_type, [found.code for found in plan.blockers]) == ("dualstack", [code])
+        existing = by_id(endpoint(ip_address_type="ipv4"))
+        plan = planned(both_families(has_ipv6=False, lead=lead, vpc_endpoints=existing))
+        assert (plan.action, plan.blockers) == (Action.ASSOCIATE, ())

@@ -199,8 +199,10 @@ def network_concerns(
     yield from opened_paths(evaluator, after, table)
     yield from blocking_routes(after, verdict.subnet_id)
     yield from endpoint_concerns(snapshot, table, endpoint, settings)
-    if not is_associated(snapshot, table, endpoint):
-        yield from transit_concerns(evaluator.tracer, table, evaluator.parameters.network_role_arn or "")
+    lists = _lists_without_route(snapshot, table, endpoint)
+    role_arn = evaluator.parameters.network_role_arn or ""
+    for vpc_id in sorted({table.vpc_id, verdict.vpc_id} - {""}):
+        yield from transit_concerns(evaluator.tracer, table, vpc_id, lists, role_arn)
 
 
 def blocking_routes(after: Evaluator, subnet_id: str) -> Iterator[Concern]:

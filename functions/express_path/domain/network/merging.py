@@ -74,6 +74,7 @@ def merged(snapshots: Sequence[Snapshot]) -> Snapshot:
         transit_gateway_policy_tables=merging.optional([each.transit_gateway_policy_tables for each in snapshots]),
         transit_gateway_of_table=_firsts([each.transit_gateway_of_table for each in snapshots]),
         core_network_attachments=merging.optional([each.core_network_attachments for each in snapshots]),
+        denied=_together(each.denied for each in snapshots),
         versions=merging.versions,
         disputed_tables=_disputed_tables(snapshots, subnets, tables),
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import NamedTuple, TypeVar, cast
 
-from express_path.domain.network.claims import Claim
+from express_path.domain.network.claims import Claim, unlisted_tables
 from express_path.domain.network.resources import (
     Firewall,
     Instance,
@@ -153,11 +153,20 @@ class Snapshot:
 
     @cached_property
     def tables_by_vpc(self) -> Mapping[str, tuple[RouteTable, ...]]:
-        """Every description of the route tables of each VPC."""
+        """Every description of the route tables of each VPC. One that is associated with a subnet is also of that one's VPC."""
         found: defaultdict[str, list[RouteTable]] = defaultdict(list)
         for table in self.route_tables.values():
-            found[table.vpc_id] += self.versions_of(table)
+            associated = (self.subnets.get(association.subnet_id or "") for association in table.associations)
+            for vpc_id in {table.vpc_id, *(subnet.vpc_id for subnet in associated if subnet)}:
+                found[vpc_id] += self.versions_of(table)
         return {vpc_id: tuple(tables) for vpc_id, tables in found.items()}
+
+    @cached_property
+    def partly_listed_vpcs(self) -> Mapping[str, str]:
+        """What shows that the list of a VPC's route tables is partial, by the VPC."""
+        endpoints = [version for each in self.vpc_endpoints.values() for version in self.versions_of(each)]
+        gateways = [version for each in self.nat_gateways.values() for version in self.versions_of(each)]
+        return unlisted_tables(endpoints, gateways, self.route_tables)
 
     @cached_property
     def subnets_by_vpc(self) -> Mapping[str, tuple[str, ...]]:
@@ -169,13 +178,24 @@ class Snapshot:
 
     @cached_property
     def attachments_by_vpc(self) -> Mapping[str, tuple[TransitGatewayAttachment, ...]]:
-        """The attachments of each VPC, to transit gateways and to core networks, sorted by id."""
+        """The attachments of each VPC, as any account describes them, to transit gateways and to core networks, sorted by id."""
         known = {**(self.transit_gateway_attachments or {}), **(self.core_network_attachments or {})}
         found: defaultdict[str, list[TransitGatewayAttachment]] = defaultdict(list)
         for _, attachment in sorted(known.items()):
-            if attachment.resource_type == "vpc":
-                found[attachment.resource_id].append(attachment)
+            versions = self.versions_of(attachment)
+            for vpc_id in {version.resource_id for version in versions if version.resource_type == "vpc"}:
+                found[vpc_id].append(attachment)
         return {vpc_id: tuple(attachments) for vpc_id, attachments in found.items()}
+
+    @cached_property
+    def interfaces_by_name(self) -> Mapping[str, tuple[NetworkInterface, ...]]:
+        """Every description of the network interfaces that a route may name, by their ids and those of their instances."""
+        found: defaultdict[str, list[NetworkInterface]] = defaultdict(list)
+        for interface in (self.network_interfaces or {}).values():
+            for version in self.versions_of(interface):
+                for name in {version.id, version.instance_id or version.id}:
+                    found[name].append(version)
+        return {name: tuple(interfaces) for name, interfaces in found.items()}
 
     def is_undisputed(self, record: Described) -> bool:
         """Return whether no account describes a resource differently."""

@@ -12,6 +12,8 @@ from express_path.domain.path.routing import AddressSet, contains, overlap
 MAX_ROUTE_TABLES = 64
 """The most route tables that a path is followed through: the usual time to live of an IP packet
 (https://www.iana.org/assignments/ip-parameters/ip-parameters.xhtml)."""
+UNKNOWN_ID = "unknown"
+"""In place of the id of a hop whose route does not show its target."""
 _NATS = (TargetKind.NAT_GATEWAY, TargetKind.NETWORK_INTERFACE)
 
 
@@ -115,7 +117,7 @@ class TraceState(NamedTuple):
 
 def hop_of(route: Route, kind: TargetKind | None = None) -> Hop:
     """Return the hop that a route leads to; kind is given if it is more exact than what the target's id shows."""
-    return Hop(kind or route.target_kind, route.target_id or "unknown", str(route.destination))
+    return Hop(kind or route.target_kind, route.target_id or UNKNOWN_ID, str(route.destination))
 
 
 def terminal(

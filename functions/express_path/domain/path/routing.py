@@ -9,7 +9,7 @@ from math import prod
 from typing import NamedTuple, cast
 
 from express_path.domain.network.addresses import BITS, Cidr, Family, nat64
-from express_path.domain.network.claims import UNKNOWN_TABLE, Claim, Claims, claims_of, unlisted_tables
+from express_path.domain.network.claims import UNKNOWN_TABLE, Claim, Claims, claims_of
 from express_path.domain.network.resources import (
     STOPPED,
     AnyRouteTable,
@@ -31,10 +31,6 @@ class GoverningTables:
         """Find what the associations claim, unless it is known from a snapshot with the same ones."""
         self._snapshot = snapshot
         self.claims = claims or claims_of(snapshot.route_tables.values())
-        listed_endpoints, listed_gateways = snapshot.vpc_endpoints.values(), snapshot.nat_gateways.values()
-        endpoints = [version for endpoint in listed_endpoints for version in snapshot.versions_of(endpoint)]
-        gateways = [version for gateway in listed_gateways for version in snapshot.versions_of(gateway)]
-        self._unlisted_by_vpc = unlisted_tables(endpoints, gateways, snapshot.route_tables)
 
     def why_unknown(self, subnet: Subnet) -> tuple[str, Unknown | None]:
         """Return why the route table that governs a subnet cannot be determined, and what is not known, if that is a read."""
@@ -61,7 +57,7 @@ class GoverningTables:
         for table_id in sorted(subnet.table_ids):
             if table_id not in self._snapshot.route_tables:
                 return f"{subnet.id} names {table_id}"
-        return self._unlisted_by_vpc.get(subnet.vpc_id, "") if claim.by_main else ""
+        return self._snapshot.partly_listed_vpcs.get(subnet.vpc_id, "") if claim.by_main else ""
 
     def claiming_tables(self, subnet: Subnet) -> tuple[RouteTable, ...]:
         """Return the route tables that claim a subnet with the same right: one, unless none can be seen or EC2 errs.

@@ -136,7 +136,7 @@ class VpcNetworks:
                 replace(
                     self._snapshot,
                     subnets=self._subnets.get(vpc_id, {}),
-                    route_tables=self._route_tables.get(vpc_id, {}),
+                    route_tables={**self._route_tables.get("", {}), **self._route_tables.get(vpc_id, {})},
                     vpc_endpoints=self._vpc_endpoints.get(vpc_id, {}),
                 )
             )
