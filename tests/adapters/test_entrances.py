@@ -3,7 +3,7 @@
 import pytest
 
 from config_rule_sandbox.networks.account import Account
-from config_rule_sandbox.networks.central_egress import Hub, attach_to_core_network
+from config_rule_sandbox.networks.central_egress import Hub, attach, attach_to_core_network
 from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
 from express_path.adapters.entrances import with_entrances
@@ -85,6 +85,24 @@ def test_nothing_is_read_without_a_route_to_a_gateway(aws: Aws, sandbox: Sandbox
     sandbox.calls.clear()
     assert with_entrances(aws, SnapshotReader(aws), snapshot, vpc.vpc, "") is snapshot
     assert len(sandbox.calls) == 0
+
+
+def test_deleted_table_of_a_transit_gateway_carries_nothing(aws: Aws, builder: Builder) -> None:
+    """EC2 may still list it, but has no routes of it."""
+    hub, vpc = Hub(builder), Private(builder)
+    attach(builder, hub.gateway, vpc.vpc, vpc.subnet)
+    builder.route(vpc.public, "10.0.0.0/8", TransitGatewayId=hub.gateway)
+
+    def list_deleted(parsed: dict[str, list[dict[str, str]]], **_: object) -> None:
+        """List a table that is deleted, and one that is being deleted."""
+        for table_id, state in (("tgw-rtb-old", "deleted"), ("tgw-rtb-older", "Deleting")):
+            row = {"TransitGatewayRouteTableId": table_id, "TransitGatewayId": hub.gateway, "State": state}
+            parsed["TransitGatewayRouteTables"].append(row)
+
+    aws.ec2.meta.events.register("after-call.ec2.DescribeTransitGatewayRouteTables", list_deleted)
+    snapshot = read(aws, vpc.vpc)
+    assert snapshot.transit_gateway_of_table == dict.fromkeys((hub.spokes_table, hub.own_table), hub.gateway)
+    assert codes(snapshot, vpc.table) == []
 
 
 def test_denied_list_makes_the_tables_unknown_and_a_failed_one_is_raised(aws: Aws, sandbox: Sandbox) -> None:

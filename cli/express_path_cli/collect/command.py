@@ -20,8 +20,7 @@ from express_path.adapters.network_reader import (
     read_policy_table_entries,
     read_transit_gateway_routes,
 )
-from express_path.adapters.records import OWN_SUBNETS, attachments, route_table
-from express_path.domain.network.resources import TargetKind, target_ids
+from express_path.adapters.records import OWN_SUBNETS, attachments, is_gone, route_table
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import DumpError
 from express_path_cli.aws import options
@@ -103,6 +102,8 @@ def _write_transit_gateway_routes(aws: Aws, folder: Path) -> Iterator[WrittenFil
     yield _write(folder / file.name, file.field, tables)
     for row in tables or []:
         table_id = row["TransitGatewayRouteTableId"]
+        if is_gone(row):
+            continue
         path = folder / dump.ROUTES_FOLDER / f"{table_id}.json"
         response = unless_denied(partial(read_transit_gateway_routes, aws, table_id))
         yield WrittenFile(path, None) if response is None else _write_response(path, response, len(response["Routes"]))
@@ -118,8 +119,7 @@ def _write_policy_table_entries(aws: Aws, folder: Path, described: Rows) -> Iter
 
 def _write_core_network_attachments(aws: Aws, folder: Path, tables: Rows) -> Iterator[WrittenFile]:
     """Write the VPC attachments of the Cloud WAN core networks that route tables lead to."""
-    network_arns = target_ids(map(route_table, tables), TargetKind.CORE_NETWORK)
-    answers = unless_denied(partial(describe_core_network_attachments, aws, network_arns))
+    answers = unless_denied(partial(describe_core_network_attachments, aws, list(map(route_table, tables))))
     if answers is None:
         yield WrittenFile(folder / dump.CORE_NETWORKS_FOLDER, None)
     for answer in answers or ():

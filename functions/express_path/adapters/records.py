@@ -640,16 +640,24 @@ def shared_subnet_ids(resources: Iterable[Description]) -> frozenset[str] | None
 def transit_gateways_of_tables(described: Iterable[Description]) -> dict[str, str]:
     """Return the transit gateway of each table of DescribeTransitGatewayRouteTables. Raise RecordError.
 
-    If a description does not show both as ids, it may be of any transit gateway. Then the list is not whole, so it is empty.
+    A table that is deleted, or is being deleted, carries no traffic. If a description does not show both as ids, it may be of
+    any transit gateway. Then the list is not whole, so it is empty.
     """
     found = {}
     for description in described:
+        if is_gone(description):
+            continue
         table_id = shown(description, "TransitGatewayRouteTableId", "TransitGatewayRouteTables")
         gateway_id = shown(description, "TransitGatewayId", table_id or "TransitGatewayRouteTables")
         if not table_id or target_kind(gateway_id) is not TargetKind.TRANSIT_GATEWAY:
             return {}
         found[table_id] = gateway_id
     return found
+
+
+def is_gone(description: Description) -> bool:
+    """Return whether an entry of DescribeTransitGatewayRouteTables is deleted, or is being deleted."""
+    return shown(description, "State", "TransitGatewayRouteTables").lower() in ("deleting", "deleted")
 
 
 def core_network_attachment(response: Description) -> TransitGatewayAttachment:
