@@ -87,6 +87,20 @@ def test_nothing_is_read_without_a_route_to_a_gateway(aws: Aws, sandbox: Sandbox
     assert len(sandbox.calls) == 0
 
 
+def test_attachments_are_read_where_the_way_back_is_hidden(aws: Aws, builder: Builder) -> None:
+    """A target that EC2 does not show may be a transit gateway; its tables then decide."""
+    hub = Hub(builder)
+
+    def hide(parsed: dict[str, list[dict[str, list[dict[str, object]]]]], **_: object) -> None:
+        """Show no transit gateway as a target."""
+        for table in parsed["RouteTables"]:
+            for route in table["Routes"]:
+                route.pop("TransitGatewayId", None)
+
+    aws.ec2.meta.events.register("after-call.ec2.DescribeRouteTables", hide)
+    assert codes(read(aws, hub.vpc), hub.egress_table) == ["TRANSIT_TRAFFIC"]
+
+
 def test_deleted_table_of_a_transit_gateway_carries_nothing(aws: Aws, builder: Builder) -> None:
     """EC2 may still list it, but has no routes of it."""
     hub, vpc = Hub(builder), Private(builder)
@@ -154,3 +168,22 @@ def test_attachments_of_core_networks_are_read_from_network_manager(
     assert denied.core_network_attachments is None
     assert "networkmanager:GetVpcAttachment" in denied.denied
     assert [entrance.attachment_id for entrance in entrances(denied, vpc.vpc)] == [""]
+
+
+def test_only_attachments_of_the_vpc_are_described(aws: Aws, sandbox: Sandbox, builder: Builder) -> None:
+    """A core network may have hundreds. One that is deleted between the two calls is none."""
+    vpc, other = Private(builder), Private(builder)
+    network_arn, attachment_id = attach_to_core_network(builder, vpc.vpc, vpc.subnet)
+    manager = sandbox.client("networkmanager", credentials=builder.credentials)
+    place = f"arn:aws:ec2:{sandbox.region}:{builder.account_id}"
+    manager.create_vpc_attachment(
+        CoreNetworkId=network_arn.rpartition("/")[2],
+        VpcArn=f"{place}:vpc/{other.vpc}",
+        SubnetArns=[f"{place}:subnet/{other.subnet}"],
+    )
+    builder.route(vpc.public, "10.0.0.0/8", CoreNetworkArn=network_arn)
+    sandbox.calls.clear()
+    assert list(read(aws, vpc.vpc).core_network_attachments or ()) == [attachment_id]
+    assert [call.operation for call in sandbox.calls].count("GetVpcAttachment") == 1
+    sandbox.faults.fail("networkmanager", "GetVpcAttachment", "ResourceNotFoundException", 404)
+    assert read(aws, vpc.vpc).core_network_attachments == {}

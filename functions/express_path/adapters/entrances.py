@@ -1,17 +1,23 @@
 """Read where traffic of other VPCs may enter a VPC: all route tables of its transit gateways, and its Cloud WAN attachments."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from functools import partial
 
-from express_path.adapters.aws import Aws, OptionalReads, calling, pages
-from express_path.adapters.network_reader import SnapshotReader, assuming, read_transit_gateway_routes
+from express_path.adapters.aws import Aws, Expecting, OptionalReads, calling, pages
+from express_path.adapters.network_reader import (
+    SnapshotReader,
+    assuming,
+    read_transit_gateway_routes,
+    read_transit_gateways,
+)
 from express_path.adapters.records import (
     core_network_attachment,
     transit_gateway_route_table,
     transit_gateways_of_tables,
 )
-from express_path.domain.network.resources import TargetKind, TransitGatewayAttachment, target_ids
+from express_path.domain.heal.entrances import unknown_gateways
+from express_path.domain.network.resources import RouteTable, TargetKind, TransitGatewayAttachment, target_ids
 from express_path.domain.network.snapshot import Snapshot
 from express_path.fields import Description
 
@@ -19,24 +25,28 @@ from express_path.fields import Description
 def with_entrances(aws: Aws, reader: SnapshotReader, snapshot: Snapshot, vpc_id: str | None, role_arn: str) -> Snapshot:
     """Add what shows whether traffic of other VPCs enters a VPC, or any VPC of the account's Region if vpc_id is None.
 
-    Nothing is read if no table leads to a transit gateway or a core network. Whatever is denied is missing. Raise ApiError
-    for any other failure.
+    Nothing is read if no table leads to a transit gateway or a core network, or may do so. Whatever is denied is missing.
+    Raise ApiError for any other failure.
     """
     tables = [table for table in snapshot.route_tables.values() if vpc_id in (None, table.vpc_id)]
     optional = OptionalReads()
     gateways, networks = target_ids(tables, TargetKind.TRANSIT_GATEWAY), target_ids(tables, TargetKind.CORE_NETWORK)
-    if not (gateways or networks):
+    is_hidden = any(unknown_gateways(snapshot, found) for found in {table.vpc_id for table in tables})
+    if not (gateways or networks or is_hidden):
         return snapshot
+    if is_hidden and snapshot.transit_gateway_attachments is None:
+        attachments = read_transit_gateways(aws, optional).attachments
+        snapshot = replace(snapshot, transit_gateway_attachments=attachments)
     if vpc_id:
         snapshot = replace(snapshot, nat_gateways={**snapshot.nat_gateways, **reader.nat_gateways(vpc_id)})
-    if gateways:
+    if gateways or is_hidden:
         snapshot = reader.with_lists_of_transit_gateways(_with_tables(aws, snapshot, optional), optional)
         role = optional.read(partial(assuming, aws, role_arn, reader.external_id)) if role_arn else None
         if role:
             snapshot = _with_tables(role, snapshot, optional)
             snapshot = SnapshotReader(role).with_lists_of_transit_gateways(snapshot, optional)
     if networks:
-        snapshot = replace(snapshot, core_network_attachments=optional.read(partial(_core_attachments, aws, networks)))
+        snapshot = replace(snapshot, core_network_attachments=optional.read(partial(_core_attachments, aws, tables)))
     return replace(snapshot, denied=tuple(dict.fromkeys((*snapshot.denied, *optional.denied))))
 
 
@@ -58,22 +68,29 @@ def _with_tables(aws: Aws, snapshot: Snapshot, optional: OptionalReads) -> Snaps
     )
 
 
-def _core_attachments(aws: Aws, network_arns: Iterable[str]) -> Mapping[str, TransitGatewayAttachment]:
+def _core_attachments(aws: Aws, tables: Collection[RouteTable]) -> Mapping[str, TransitGatewayAttachment]:
     """Read the VPC attachments of core networks. Raise ApiError."""
-    answers = describe_core_network_attachments(aws, network_arns)
+    answers = describe_core_network_attachments(aws, tables)
     return {record.id: record for record in map(core_network_attachment, answers)}
 
 
-def describe_core_network_attachments(aws: Aws, network_arns: Iterable[str]) -> list[Description]:
-    """Return an answer of GetVpcAttachment for each VPC that is attached to a core network in this Region. Raise ApiError."""
+def describe_core_network_attachments(aws: Aws, tables: Collection[RouteTable]) -> list[Description]:
+    """Return an answer of GetVpcAttachment for each of the tables' VPCs that is attached to a core network they lead to.
+
+    Only attachments in this Region are read. One that is deleted meanwhile is left out. Raise ApiError.
+    """
     client, answers = aws.client("networkmanager"), list[Description]()
-    for arn in network_arns:
+    vpc_ids = {table.vpc_id for table in tables}
+    for arn in target_ids(tables, TargetKind.CORE_NETWORK):
         wanted = {
             "CoreNetworkId": arn.rpartition("/")[2],
             "AttachmentType": "VPC",
             "EdgeLocation": aws.region,
         }
         for row in pages(client, "networkmanager", "list_attachments", "Attachments", **wanted):
-            with calling("networkmanager:GetVpcAttachment"):
+            vpc_arn = row.get("ResourceArn")
+            if vpc_arn and vpc_arn.rpartition("/")[2] not in vpc_ids:
+                continue
+            with Expecting("ResourceNotFoundException"), calling("networkmanager:GetVpcAttachment"):
                 answers.append(client.get_vpc_attachment(AttachmentId=row["AttachmentId"]))
     return answers
