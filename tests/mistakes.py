@@ -115,7 +115,7 @@ MISTAKES = (
     Mistake(
         "an unknown mode of Block Public Access counts as off",
         HOPS,
-        "if state.block_mode is BlockMode.UNKNOWN and",
+        "if state.block_mode in (BlockMode.UNKNOWN, BlockMode.NEW) and",
         "if False and",
     ),
     Mistake(

@@ -80,7 +80,8 @@ def test_a_vpc() -> None:
         ("block-ingress", BlockMode.INGRESS),
         ("block-bidirectional", BlockMode.BIDIRECTIONAL),
         (None, BlockMode.OFF),
-        ("block-everything", BlockMode.UNKNOWN),
+        ("block-everything", BlockMode.NEW),
+        ("unknown", BlockMode.NEW),
     ],
 )
 def test_mode_of_block_public_access(shown: str | None, mode: BlockMode) -> None:

@@ -100,7 +100,7 @@ class SnapshotReader:
         gateways: dict[str, NatGateway] = {}
         if vpc_id is None:
             gateways = self._read("describe_nat_gateways", "NatGateways", nat_gateway, {})
-        elif BlockMode.BIDIRECTIONAL in modes:
+        elif modes & {BlockMode.BIDIRECTIONAL, BlockMode.NEW}:
             gateways = self.nat_gateways(vpc_id)
         tables = self._read("describe_route_tables", "RouteTables", route_table, of_vpc)
         routes = (route for table in tables.values() for route in table.routes)

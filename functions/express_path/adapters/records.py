@@ -145,17 +145,17 @@ def _has_ipv6(description: Description, subnet_id: str) -> bool:
 _WITHOUT_IPV6 = ("associating", "disassociating", "disassociated", "failing", "failed")
 
 
-_BLOCK_MODES = {mode.value: mode for mode in BlockMode}
+_BLOCK_MODES = {mode.value: mode for mode in (BlockMode.OFF, BlockMode.INGRESS, BlockMode.BIDIRECTIONAL)}
 
 
 def _block_mode(description: Description, resource_id: str) -> BlockMode:
-    """Return the mode of VPC Block Public Access; a missing one is off, and one that is new here is unknown.
+    """Return the mode of VPC Block Public Access; a missing one is off.
 
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_BlockPublicAccessStates.html
     """
     states = nested(description, "BlockPublicAccessStates", resource_id)
     mode = (shown(states, "InternetGatewayBlockMode", resource_id) or "off").lower()
-    return _BLOCK_MODES.get(mode, BlockMode.UNKNOWN)
+    return _BLOCK_MODES.get(mode, BlockMode.NEW)
 
 
 def route_table(description: Description) -> RouteTable:

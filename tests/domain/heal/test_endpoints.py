@@ -17,10 +17,12 @@ from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import (
     BlockMode,
     NatGateway,
+    NetworkInterface,
     PrefixList,
     Rank,
     Route,
     Subnet,
+    Vpc,
     VpcEndpoint,
 )
 from express_path.domain.network.snapshot import Snapshot
@@ -415,14 +417,52 @@ def test_a_heal_that_would_open_a_part_is_blocked() -> None:
     assert "198.51.100.128/25" in evidence_of(plan, Blocker.PATH_CLOSED)
 
 
+NEW = BlockMode.NEW
+REGIONAL_NAT = NatGateway("nat-1", "vpc-1", availability_mode="regional")
+IN_NEW_MODE = {
+    "a zonal NAT gateway's subnet": replace(
+        behind_closed_nat(TO_NAT),
+        subnets=by_id(subnet(), subnet("subnet-nat", block_mode=NEW)),
+    ),
+    "a regional NAT gateway's VPC": network(vpcs=by_id(Vpc("vpc-1", block_mode=NEW)), nat_gateways=by_id(REGIONAL_NAT)),
+    "a NAT instance's subnet": network(
+        route("0.0.0.0/0", "eni-1"),
+        other_subnets=(subnet("subnet-nat", block_mode=NEW),),
+        tables=(table("rtb-nat", route("0.0.0.0/0", "igw-1"), subnets=("subnet-nat",)),),
+        network_interfaces=by_id(NetworkInterface("eni-1", "subnet-nat", source_dest_check=False)),
+    ),
+}
+
+
+@pytest.mark.parametrize("found", IN_NEW_MODE.values(), ids=IN_NEW_MODE)
+def test_what_a_new_mode_may_close_is_not_opened(found: Snapshot) -> None:
+    """Somebody chose a mode that is not known here. A mode that the source does not show closes nothing, as far as it is known."""
+    plan = planned(found)
+    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.PATH_CLOSED])
+    assert "in a mode that is not known here, and may close" in evidence_of(plan, Blocker.PATH_CLOSED)
+    not_shown = replace(
+        found,
+        subnets={key: replace(each, block_mode=BlockMode.UNKNOWN) for key, each in found.subnets.items()},
+        vpcs={},
+    )
+    assert blockers(planned(not_shown)) == []
+
+
+def test_new_mode_of_a_subnet_that_the_path_does_not_meet_closes_nothing() -> None:
+    """The mode counts where traffic would reach an internet gateway."""
+    assert blockers(planned(network(other_subnets=(subnet("subnet-2", block_mode=NEW),)))) == []
+    assert blockers(planned(network(subnets=(subnet(block_mode=NEW),)))) == []
+
+
 @pytest.mark.parametrize(
     ("neighbor", "blocked"),
     [
         (subnet("subnet-2", has_ipv6=True, block_mode=CLOSED), True),
+        (subnet("subnet-2", has_ipv6=True, block_mode=NEW), True),
         (subnet("subnet-2", has_ipv6=True), False),
         (subnet("subnet-2", block_mode=CLOSED), False),
     ],
-    ids=["closed", "open", "closed, without IPv6"],
+    ids=["closed", "new", "open", "closed, without IPv6"],
 )
 def test_a_neighbor_that_the_heal_would_open_blocks_it(neighbor: Subnet, blocked: bool) -> None:
     """The existing endpoint serves IPv6 too, where the neighbor's egress-only internet gateway is closed."""

@@ -18,7 +18,7 @@ from tests.support.make import (
 )
 
 DEFAULT = "0.0.0.0/0"
-OFF, INGRESS, UNKNOWN, CLOSED = BlockMode
+OFF, INGRESS, UNKNOWN, NEW, CLOSED = BlockMode
 FIREWALL = endpoint(
     "vpce-f",
     endpoint_type="gatewayloadbalancer",
@@ -54,6 +54,10 @@ def network(to: str, *, first: BlockMode = OFF, second: BlockMode = OFF, beyond:
         ("vpce-f", CLOSED, OFF, "DROPPED"),
         ("vpce-f", CLOSED, UNKNOWN, "DROPPED"),
         ("vpce-f", UNKNOWN, OFF, "UNRESOLVED_EGRESS"),
+        ("igw-1", NEW, OFF, "UNRESOLVED_EGRESS"),
+        ("nat-1", NEW, NEW, "NAT_GATEWAY"),
+        ("vpce-f", OFF, NEW, "UNRESOLVED_EGRESS"),
+        ("eni-1", OFF, NEW, "NAT_INSTANCE"),
         ("eni-1", OFF, CLOSED, "UNRESOLVED_EGRESS"),
         ("eni-1", CLOSED, OFF, "NAT_INSTANCE"),
         ("eni-1", OFF, UNKNOWN, "NAT_INSTANCE"),
@@ -69,7 +73,7 @@ def test_the_states_of_the_subnets_on_the_way_count(to: str, first: BlockMode, s
     """The subnet itself and those of firewalls close a gateway; an interface sends traffic from its own subnet."""
     verdict = verdict_on(network(to, first=first, second=second))
     assert verdict.reason == reason
-    says_why = reason == "DROPPED" or (reason == "UNRESOLVED_EGRESS" and first is UNKNOWN)
+    says_why = reason == "DROPPED" or (reason == "UNRESOLVED_EGRESS" and bool({UNKNOWN, NEW} & {first, second}))
     assert ("Block Public Access" in verdict.annotation) == says_why
 
 

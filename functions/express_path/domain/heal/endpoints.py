@@ -1,7 +1,8 @@
 """The endpoint of a heal: which one to use, what its route would change, and whether it fits the quotas."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from express_path.domain.heal.ledger import owner_tag
 from express_path.domain.heal.preflight import ROUTE_QUOTA, Evidence
@@ -16,6 +17,7 @@ from express_path.domain.network.resources import (
     RouteTable,
     Subnet,
     TargetKind,
+    Vpc,
     VpcEndpoint,
 )
 from express_path.domain.network.snapshot import Snapshot, is_express_service
@@ -25,6 +27,8 @@ from express_path.domain.path.reasons import NO_WAY_OUT, Compliance, Reason
 from express_path.domain.path.routing import contains, overlap
 from express_path.domain.path.tracing import ENTRIES, Tracer
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
+
+_Closable = TypeVar("_Closable", Subnet, Vpc)
 
 NEW_ENDPOINT = "(new)"
 """Stands for the id of an endpoint that does not exist yet."""
@@ -234,22 +238,70 @@ def _harmful(results: Sequence[TracedAddresses]) -> list[TracedAddresses]:
 
 
 def opened_paths(evaluator: Evaluator, after: Evaluator, table: RouteTable) -> Iterator[Concern]:
-    """Yield the table's subnets for which the heal opens a path that Block Public Access closes now."""
-    if all(subnet.block_mode is not BlockMode.BIDIRECTIONAL for subnet in evaluator.snapshot.subnets.values()):
+    """Yield the table's subnets for which the heal opens a path that Block Public Access closes now, or may close."""
+    snapshot = evaluator.snapshot
+    modes = {subnet.block_mode for subnet in snapshot.subnets.values()}
+    modes |= {vpc.block_mode for vpc in snapshot.vpcs.values()}
+    if modes.isdisjoint({BlockMode.BIDIRECTIONAL, BlockMode.NEW}):
         return  # no path of the network is closed, so none has to be followed
+    strict = evaluator.after(_closing_new_modes(snapshot)) if BlockMode.NEW in modes else evaluator
     for subnet in evaluator.tracer.governed_subnets(table):
         closed = list(_closed_blocks(evaluator, table, subnet))
-        results = after.tracer.trace_subnet(after.snapshot.route_tables[table.id], subnet).results if closed else ()
+        may_be_closed = list(_differing_blocks(evaluator, strict, table, subnet.id))
+        if not (closed or may_be_closed):
+            continue
         reached = [
             block
-            for traced in results
+            for traced in after.tracer.trace_subnet(after.snapshot.route_tables[table.id], subnet).results
             for block in traced.addresses.blocks()
             if any(outcome.reason is Reason.ENDPOINT for outcome in traced.outcomes)
         ]
-        opened = [block for block in closed if any(overlap(block, other) for other in reached)]
+        opened = _within(closed, reached)
         if opened:
-            reach = f"{subnet.id} would reach {', '.join(map(str, opened[:MAX_BLOCKS]))} through the endpoint"
-            yield path_closed(subnet.id, reach)
+            yield path_closed(subnet.id, f"{subnet.id} would reach {_some(opened)} through the endpoint")
+        elif opened := _within(may_be_closed, reached):
+            evidence = f"{subnet.id} would reach {_some(opened)} through the endpoint"
+            yield path_closed(subnet.id, evidence, "is in a mode that is not known here, and may close this path now")
+
+
+def _within(blocks: Iterable[Cidr], reached: Sequence[Cidr]) -> list[Cidr]:
+    return [block for block in blocks if any(overlap(block, other) for other in reached)]
+
+
+def _some(blocks: Sequence[Cidr]) -> str:
+    return ", ".join(map(str, blocks[:MAX_BLOCKS]))
+
+
+def _closing_new_modes(snapshot: Snapshot) -> Snapshot:
+    """Return the network in which a mode of Block Public Access that is not known here blocks both directions."""
+
+    def closing(record: _Closable) -> _Closable:
+        return replace(record, block_mode=BlockMode.BIDIRECTIONAL) if record.block_mode is BlockMode.NEW else record
+
+    return replace(
+        snapshot,
+        vpcs={vpc_id: closing(vpc) for vpc_id, vpc in snapshot.vpcs.items()},
+        subnets={subnet_id: closing(subnet) for subnet_id, subnet in snapshot.subnets.items()},
+        versions={
+            record_id: tuple(closing(record) if isinstance(record, Subnet) else record for record in versions)
+            for record_id, versions in snapshot.versions.items()
+        },
+    )
+
+
+def _differing_blocks(evaluator: Evaluator, other: Evaluator, table: RouteTable, subnet_id: str) -> Iterator[Cidr]:
+    """Yield the blocks that have other results, or are closed, in another description of the same network."""
+    here, there = (_results_by_block(each, table, subnet_id) for each in (evaluator, other))
+    yield from (block for block, results in there.items() if here.get(block) != results)
+
+
+def _results_by_block(evaluator: Evaluator, table: RouteTable, subnet_id: str) -> dict[Cidr, set[tuple[Reason, bool]]]:
+    subnet = evaluator.snapshot.subnets[subnet_id]
+    return {
+        block: {(outcome.reason, outcome.is_closed) for outcome in traced.outcomes}
+        for traced in evaluator.tracer.trace_subnet(table, subnet).results
+        for block in traced.addresses.blocks()
+    }
 
 
 def is_closed(evaluator: Evaluator, verdict: Verdict) -> bool:
@@ -259,12 +311,12 @@ def is_closed(evaluator: Evaluator, verdict: Verdict) -> bool:
     return bool(table and subnet and any(_closed_blocks(evaluator, table, subnet)))
 
 
-def path_closed(subnet_id: str, evidence: str) -> Concern:
-    """Return the blocker for a path of a subnet that somebody closed."""
+def path_closed(subnet_id: str, evidence: str, what: str = "closes this path now") -> Concern:
+    """Return the blocker for a path of a subnet that somebody closed; what: what Block Public Access does."""
     return Concern(
         Blocker.PATH_CLOSED,
         subnet_id,
-        f"{evidence}; VPC Block Public Access closes this path now",
+        f"{evidence}; VPC Block Public Access {what}",
         "ask who closed it; if it should be open, create an exclusion, or associate the route table yourself",
     )
 

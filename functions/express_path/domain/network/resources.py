@@ -121,13 +121,15 @@ class BlockMode(StrEnum):
     """What VPC Block Public Access blocks: InternetGatewayBlockMode of DescribeSubnets and DescribeVpcs.
 
     BIDIRECTIONAL closes internet gateways and egress-only internet gateways. Under INGRESS, AWS documents NAT gateways
-    and egress-only internet gateways as open. UNKNOWN: the source does not show the mode, or the mode is a new one
+    and egress-only internet gateways as open. UNKNOWN: the source does not show the mode. NEW: it has a mode that is not
+    known here, so somebody may have closed something
     (https://docs.aws.amazon.com/vpc/latest/userguide/security-vpc-bpa-basics.html).
     """
 
     OFF = "off"
     INGRESS = "block-ingress"
     UNKNOWN = "unknown"
+    NEW = "new"
     BIDIRECTIONAL = "block-bidirectional"
 
 

@@ -116,6 +116,7 @@ _CLOSED = "VPC Block Public Access blocks it: create an exclusion for the subnet
 _NAT_CLOSED = "VPC Block Public Access blocks the NAT gateway's subnet {}: create an exclusion for it"
 _REGIONAL_NAT_CLOSED = "a regional NAT gateway in a VPC that VPC Block Public Access blocks in both directions"
 _NOT_KNOWN_OPEN = "this source does not show whether VPC Block Public Access blocks it; scan the account itself"
+_NEW_MODE = "the mode of VPC Block Public Access is not known here, so it may block this"
 _INGRESS_ONLY = "under block-ingress, AWS documents only NAT gateways and egress-only internet gateways as open"
 
 
@@ -182,8 +183,9 @@ def follow_internet_gateway(tracer: RouteTracer, route: Route, addresses: Addres
     if state.block_mode is BlockMode.BIDIRECTIONAL:
         return terminal(route, addresses, Reason.DROPPED, _CLOSED, is_closed=True)
     # With skip_gateway_endpoints, the question is only whether an interface may be a NAT instance.
-    if state.block_mode is BlockMode.UNKNOWN and not state.skip_gateway_endpoints:
-        return unresolved(route, addresses, _NOT_KNOWN_OPEN)
+    if state.block_mode in (BlockMode.UNKNOWN, BlockMode.NEW) and not state.skip_gateway_endpoints:
+        note = _NEW_MODE if state.block_mode is BlockMode.NEW else _NOT_KNOWN_OPEN
+        return unresolved(route, addresses, note)
     is_egress_only = route.target_kind is TargetKind.EGRESS_ONLY_INTERNET_GATEWAY
     if state.block_mode is BlockMode.INGRESS and not is_egress_only:
         return unresolved(route, addresses, _INGRESS_ONLY, unknown=Unknown.BLOCK_INGRESS)
