@@ -15,6 +15,7 @@ from express_path.domain.heal.preflight import ENDPOINT_QUOTA, ROUTE_QUOTA, Evid
 from express_path.domain.heal.records import FULL_ACCESS, MANAGED_TAG, Action, Blocker
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import (
+    Association,
     BlockMode,
     NatGateway,
     NetworkInterface,
@@ -380,6 +381,23 @@ def test_endpoint_brings_the_lists_of_its_address_type(ip_address_type: str, bro
     assert {added.destination for added in in_table if added.target_id == "vpce-express"} == brought
     states = (found.vpc_endpoints["vpce-express"].state, after.vpc_endpoints["vpce-express"].state)
     assert states == ("pending", "available")
+
+
+@pytest.mark.parametrize("gateway_id", ["igw-1", "vgw-1"])
+def test_table_of_a_gateway_gets_no_endpoint(gateway_id: str) -> None:
+    """EC2 accepts no prefix list in a gateway's route table; a regional NAT gateway's table is like any other."""
+
+    def associated_with(gateway_id: str) -> Snapshot:
+        found = network()
+        edge = Association(gateway_id=gateway_id)
+        governed = found.route_tables["rtb-1"]
+        governed = replace(governed, associations=(*governed.associations, edge))
+        return replace(found, route_tables=by_id(governed))
+
+    plan = planned(associated_with(gateway_id))
+    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.WOULD_NOT_CURE])
+    assert f"also associated with {gateway_id}" in evidence_of(plan, Blocker.WOULD_NOT_CURE)
+    assert blockers(planned(associated_with("nat-1"))) == []
 
 
 # --- what it would open ----------------------------------------------------------------------------------------------

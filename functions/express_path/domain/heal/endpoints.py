@@ -19,6 +19,7 @@ from express_path.domain.network.resources import (
     TargetKind,
     Vpc,
     VpcEndpoint,
+    target_kind,
 )
 from express_path.domain.network.snapshot import Snapshot, is_express_service
 from express_path.domain.path.origins import families_of
@@ -126,6 +127,7 @@ def endpoint_concerns(
             f"{endpoint.id} has the tag {owner}, so a tool owns it",
             "apply the patch with that tool, or allow heals to change it (stack parameter AdoptIacOwned)",
         )
+    yield from _gateway_associations(table)
     deleting = [found.id for found in express_endpoints(snapshot, table.vpc_id) if found.state == "deleting"]
     if deleting and endpoint.id == NEW_ENDPOINT:
         yield Concern(
@@ -143,6 +145,26 @@ def endpoint_concerns(
                     f"{prefix_list.id} -> {route.target_id} in {table.id} has the destination of the endpoint's route",
                     "delete that route, or disassociate its endpoint from the table",
                 )
+
+
+_EDGES = (TargetKind.INTERNET_GATEWAY, TargetKind.VIRTUAL_PRIVATE_GATEWAY)
+
+
+def _gateway_associations(table: RouteTable) -> Iterator[Concern]:
+    """Yield a concern if a table is also that of a gateway: EC2 then accepts no route to a prefix list.
+
+    https://docs.aws.amazon.com/vpc/latest/userguide/gateway-route-tables.html
+    """
+    gateways = [found.gateway_id for found in table.associations if found.gateway_id and found.may_count]
+    edges = [gateway_id for gateway_id in gateways if target_kind(gateway_id) in _EDGES]
+    if edges:
+        yield Concern(
+            Blocker.WOULD_NOT_CURE,
+            table.id,
+            f"{table.id} is also associated with {edges[0]}, and EC2 accepts no route to a prefix list in the table of a "
+            "gateway",
+            "give the subnets a route table of their own, and heal that one",
+        )
 
 
 MAX_BLOCKS = 10
