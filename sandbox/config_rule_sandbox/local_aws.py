@@ -37,6 +37,8 @@ from config_rule_sandbox.ssm.automation import StillRunningError
 
 SECONDS_APART = 0.5
 """The time between two looks of AWS Config at the network."""
+CAPTURE_SECONDS = 60.0
+"""How long results that nothing changes are not captured again for automatic remediation."""
 SETTLE_SECONDS = 60.0
 Invoke = Callable[[str, Any], Any]
 """Invokes a function: its name or ARN, and the event."""
@@ -57,6 +59,7 @@ class AwsConfig:
         self._loops: dict[str, tuple[object, ConfigLoop]] = {}
         self._healing = threading.Thread()
         self._remediated = False
+        self._captured = float("-inf")
 
     def look(self) -> bool:
         """Look for changes once, tell every rule, and begin to remediate. Return whether anything was to be done."""
@@ -65,28 +68,33 @@ class AwsConfig:
         busy = self._healing.is_alive() or self._remediated
         self._remediated = False
         automatic: list[str] = []
+        is_told = False
         for name, rule in list(config_backends[place[0]][place[1]].config_rules.items()):
             state = (rule.config_rule_id, rule.input_parameters)
             if name not in self._loops or self._loops[name][0] != state:
                 self._loops[name] = (state, self._new_loop(name, rule))
-                busy = True
+                is_told = True
             loop = self._loops[name][1]
             loop.notice()
             is_requested = name in results.requested
-            busy = _tell(loop, _triggers(rule), again=is_requested) or busy
+            is_told = _tell(loop, _triggers(rule), again=is_requested) or is_told
             if is_requested:
                 results.requested.discard(name)
             known = remediations_of(*place).configurations.get(name, {})
             if known.get("Automatic"):
                 automatic.append(name)
         if automatic and not self._healing.is_alive():
-            self._healing = threading.Thread(target=self._heal, args=(automatic,), daemon=True)
+            capture = is_told or time.monotonic() >= self._captured + CAPTURE_SECONDS
+            if capture:
+                self._captured = time.monotonic()
+            self._healing = threading.Thread(target=self._heal, args=(automatic,), kwargs={"capture": capture}, daemon=True)
             self._healing.start()
-        return busy
+        return busy or is_told
 
     def settle(self, seconds: float) -> None:
         """Look until nothing changes any more, and all remediation has ended. NotSettledError if it goes on."""
         until = time.monotonic() + seconds
+        self._captured = float("-inf")
         busy = True
         while busy:
             busy = self.look()
@@ -109,12 +117,12 @@ class AwsConfig:
             loop.scheduled()
         return loop
 
-    def _heal(self, names: list[str]) -> None:
+    def _heal(self, names: list[str], *, capture: bool) -> None:
         for name in names:
             with suppress(
                 StillRunningError, RemediationError
             ):  # a request waits, or the remediation was deleted meanwhile
-                self._remediated = bool(self._remediation.remediate(name)) or self._remediated
+                self._remediated = bool(self._remediation.remediate(name, capture=capture)) or self._remediated
 
 
 def _tell(loop: ConfigLoop, triggers: set[str], *, again: bool) -> bool:

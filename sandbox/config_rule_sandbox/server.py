@@ -18,6 +18,7 @@ from moto.core.authorization import enable_iam_authentication
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.moto_api._internal.models import moto_api_backend
 
+from config_rule_sandbox.answers import Answers
 from config_rule_sandbox.calls import CallLog
 from config_rule_sandbox.cloudwatch.metrics import Metrics
 from config_rule_sandbox.dynamic import Client
@@ -54,7 +55,8 @@ class Sandbox:
     `endpoint_url` is known once it runs; `account_id` owns everything made with default credentials; `calls` is the
     call log, `faults` makes operations fail, `reads` makes reads stale, `ec2` holds the knobs of the EC2 corrections
     and the sharing of subnets, `metrics` records metrics of AWS's services, `logs` has the knobs of Logs
-    Insights, `prices` lists prices, `eventbridge` has the functions and knobs of EventBridge.
+    Insights, `prices` lists prices, `eventbridge` has the functions and knobs of EventBridge, and `answers` says what AWS
+    does where its documentation leaves that open.
     """
 
     def __init__(self, region: str = "us-east-1") -> None:
@@ -69,6 +71,7 @@ class Sandbox:
         self.logs = Logs()
         self.eventbridge = EventBridge()
         self.prices = Prices()
+        self.answers = Answers()
         self._patches = Patches()
         # One session for all clients, as it reads the models from disk once; making clients is not safe among threads.
         self._session = boto3.session.Session()
@@ -115,6 +118,7 @@ class Sandbox:
         self.logs.reset()
         self.eventbridge.reset()
         self.prices.reset()
+        self.answers.reset()
         moto_api_backend.reset()
         self.calls.clear()
         # Sessions of roles end here, so nobody uses their clients again.

@@ -54,6 +54,7 @@ class ConfigResults:
     requested: set[str] = field(default_factory=set)
     lock: RLock = field(default_factory=RLock)
     _tokens: dict[str, Token] = field(default_factory=dict)
+    _changed: dict[tuple[str, ResourceKey], float] = field(default_factory=dict)
 
     def issue_token(self, rule_name: str) -> str:
         """Return a new result token of one rule."""
@@ -88,6 +89,12 @@ class ConfigResults:
             known = self.results.get(key)
             if known is None or known.ordering <= result.ordering:
                 self.results[key] = result
+                if known is None or known.compliance != result.compliance:
+                    self._changed[key] = result.recorded
+
+    def changed(self, result: Result) -> float:
+        """Return when Config took in the first result of a resource with its present compliance (seconds since 1970)."""
+        return self._changed.get((result.rule_name, result.resource), result.recorded)
 
     def of_rule(self, rule_name: str) -> list[Result]:
         """Return the results of one rule, sorted by resource."""

@@ -20,6 +20,7 @@ from moto.iam.models import Policy, iam_backends
 from moto.utilities.utils import get_partition
 
 from config_rule_sandbox.aws_lambda.code import organization_of
+from config_rule_sandbox.config.remediation.memory import remediations_of
 from config_rule_sandbox.dynamic import Moto
 from config_rule_sandbox.dynamodb.authorization import authorizations as of_dynamodb
 from config_rule_sandbox.dynamodb.authorization import resource_statements
@@ -70,6 +71,19 @@ def _start_automation(request: Request) -> Iterator[Authorization]:
     yield Authorization(request.action, request.arn("ssm", "automation-execution/*"))
     for role in request.parameters.get("Parameters", {}).get(AUTOMATION_ROLE, []):
         yield Authorization("iam:PassRole", role, {"iam:PassedToService": ["ssm.amazonaws.com"]})
+
+
+def _start_remediation(request: Request) -> Iterator[Authorization]:
+    """Yield what a remediation on demand needs; the caller passes the role of the remediation.
+
+    https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsconfig.html. Not documented: to which service,
+    so the condition key iam:PassedToService is absent.
+    """
+    yield Authorization(request.action, "*")
+    known = remediations_of(request.account_id, request.region).configurations
+    parameters = known.get(request.parameters["ConfigRuleName"], {}).get("Parameters", {})
+    for role in parameters.get(AUTOMATION_ROLE, {}).get("StaticValue", {}).get("Values", []):
+        yield Authorization("iam:PassRole", role)
 
 
 def _calendars(request: Request) -> Iterator[Authorization]:
@@ -159,6 +173,7 @@ READERS: Mapping[str, Reader] = {
     "config:GetComplianceDetailsByConfigRule": _named("ConfigRuleName", "config", "config-rule/"),
     "config:DescribeRemediationConfigurations": _remediations,
     "config:DescribeRemediationExecutionStatus": _named("ConfigRuleName", "config", "remediation-configuration/"),
+    "config:StartRemediationExecution": _start_remediation,
     "ec2:DescribeVpcAttribute": _named("VpcId", "ec2", "vpc/"),
     "ec2:GetTransitGatewayPolicyTableEntries": _named(
         "TransitGatewayPolicyTableId", "ec2", "transit-gateway-policy-table/"

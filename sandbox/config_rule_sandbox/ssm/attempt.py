@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from threading import Thread
 from typing import Any
 
+from config_rule_sandbox.answers import Answers
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.ssm.actions import ACTIONS
 from config_rule_sandbox.ssm.actions.base import Outcome
@@ -28,6 +29,7 @@ class Attempt:
     execution: Execution
     run: StepRun
     knobs: Knobs
+    answers: Answers
     client: Callable[[str], Client]
     _waited: float = 0.0
     _raised: list[BaseException] = field(default_factory=list)

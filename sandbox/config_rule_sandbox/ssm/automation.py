@@ -7,6 +7,7 @@ from functools import partial
 from threading import Thread
 from typing import Any, Self
 
+from config_rule_sandbox.answers import Answers
 from config_rule_sandbox.aws_lambda.functions import Functions
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.patching.patches import Patches
@@ -45,6 +46,11 @@ class Automation:
         self._sandbox = sandbox
         self._patches = Patches()
         self._executions: dict[str, tuple[Execution, Thread]] = {}
+
+    @property
+    def answers(self) -> Answers:
+        """What AWS does where its documentation leaves that open."""
+        return self._sandbox.answers
 
     def __enter__(self) -> Self:
         """Let the sandbox's server answer Automation's calls."""
@@ -87,7 +93,7 @@ class Automation:
         execution, _ = self._executions[execution_id]
         if not execution.ended.wait(seconds):
             raise StillRunningError(execution)
-        return described_execution(execution)
+        return described_execution(execution, self.answers.later_steps)
 
     @contextmanager
     def killing(
@@ -142,4 +148,4 @@ class Automation:
                 clients[service] = self._sandbox.client(service, execution.region, credentials)
             return clients[service]
 
-        Engine(execution, self.knobs, client).run()
+        Engine(execution, self.knobs, self.answers, client).run()

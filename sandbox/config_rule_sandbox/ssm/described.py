@@ -3,19 +3,22 @@
 from collections.abc import Mapping
 from typing import Any
 
+from config_rule_sandbox.answers import LaterSteps
 from config_rule_sandbox.ssm.document import ABORT, CONTINUE
-from config_rule_sandbox.ssm.execution import CANCELLED, FAILED, SUCCESS, TIMED_OUT, Execution, StepRun
+from config_rule_sandbox.ssm.execution import CANCELLED, FAILED, PENDING, SUCCESS, TIMED_OUT, Execution, StepRun
 from config_rule_sandbox.ssm.values import shown, text
 
 RESPONSE_CODES = {SUCCESS: "0"}
 
 
-def described_execution(run: Execution) -> dict[str, Any]:
+def described_execution(run: Execution, later_steps: LaterSteps = LaterSteps.PENDING) -> dict[str, Any]:
     """Return the AutomationExecution of GetAutomationExecution."""
     steps = list(run.steps.values())
     return {
         **_common(run),
-        "StepExecutions": [described_step(run) for run in steps],
+        "StepExecutions": [
+            described_step(step) for step in steps if step.status != PENDING or later_steps is LaterSteps.PENDING
+        ],
         "StepExecutionsTruncated": False,
         "Parameters": {name: shown(value) for name, value in run.parameters.items() if value != ""},
         "ProgressCounters": {

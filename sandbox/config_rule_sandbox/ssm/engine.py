@@ -7,6 +7,7 @@ https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-handling
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from config_rule_sandbox.answers import Answers
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.ssm.actions.branch import holds
 from config_rule_sandbox.ssm.attempt import Attempt
@@ -44,6 +45,7 @@ class Engine:
 
     execution: Execution
     knobs: Knobs
+    answers: Answers
     client: MakeClient
 
     def run(self) -> None:
@@ -139,7 +141,7 @@ class Engine:
         if run.step.inner:
             self._iterate(run)
             return None
-        return Attempt(self.execution, run, self.knobs, self.client).make()
+        return Attempt(self.execution, run, self.knobs, self.answers, self.client).make()
 
     def _trouble(self, run: StepRun) -> Trouble | None:
         disturbance = self.knobs.disturbance

@@ -13,6 +13,7 @@ from moto.ssm.exceptions import (
 )
 from moto.ssm.responses import SimpleSystemManagerResponse
 
+from config_rule_sandbox.answers import Answers
 from config_rule_sandbox.dynamic import Moto
 from config_rule_sandbox.patching.constraints import violations
 from config_rule_sandbox.patching.patches import Patches
@@ -56,6 +57,10 @@ class Starter(Protocol):
     def knobs(self) -> Knobs:
         """The settings of the executor."""
 
+    @property
+    def answers(self) -> Answers:
+        """What AWS does where its documentation leaves that open."""
+
     def start(self, parameters: dict[str, Any], who: Caller, account_id: str, region: str) -> Execution:
         """Start an execution."""
 
@@ -78,10 +83,13 @@ def _operations(starter: Starter) -> dict[str, Operation]:
     def state(request: Request) -> dict[str, str]:
         return calendar_state(request.parameters, starter.knobs)
 
+    def show(request: Request) -> dict[str, Any]:
+        return {"AutomationExecution": described_execution(request.execution(), starter.answers.later_steps)}
+
     return {
         "StartAutomationExecution": start,
         "GetCalendarState": state,
-        "GetAutomationExecution": lambda request: {"AutomationExecution": described_execution(request.execution())},
+        "GetAutomationExecution": show,
         "DescribeAutomationExecutions": lambda request: list_executions(
             request.parameters, request.account_id, request.region
         ),

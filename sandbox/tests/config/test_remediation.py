@@ -14,8 +14,10 @@ import pytest
 from botocore.client import BaseClient
 from botocore.config import Config
 
+from config_rule_sandbox.answers import BusyResource, LaterSteps, RemediationOnDemand, RemediationTrigger
 from config_rule_sandbox.config import operations
 from config_rule_sandbox.config.deployment import RuleDefinition, deploy_rule
+from config_rule_sandbox.config.remediation.memory import remediations_of
 from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.config.results import Result, results_of
 from config_rule_sandbox.patching.patches import Patches
@@ -417,3 +419,144 @@ def test_exceptions_are_put_described_and_deleted(
     config.delete_remediation_exceptions(**one)
     assert refused(config.delete_remediation_exceptions, **one) == "NoSuchRemediationExceptionException"
     assert "subnet-1" in {run.resource[1] for run in remediation.remediate(RULE)}
+
+
+
+
+
+@pytest.mark.parametrize("trigger", RemediationTrigger)
+def test_new_configuration_and_new_finding(
+    remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put, trigger: RemediationTrigger
+) -> None:
+    """A new configuration starts what is noncompliant under every answer. A later finding needs its result to start one.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_PutRemediationConfigurations.html
+    """
+    sandbox.answers.remediation_trigger = trigger
+    automation.functions.register("heal", lambda _: None)
+    verdict(sandbox, "subnet-1")
+    put(Automatic=True)
+    assert [run.resource[1] for run in remediation.remediate(RULE)] == ["subnet-1"]
+    verdict(sandbox, "subnet-2")
+    started = {run.resource[1] for run in remediation.remediate(RULE)}
+    assert ("subnet-2" in started) is (trigger is not RemediationTrigger.CONFIGURATION_ONLY)
+    put(Automatic=True)
+    assert [run.resource[1] for run in remediation.remediate(RULE)] == ["subnet-1", "subnet-2"]
+
+
+@pytest.mark.parametrize(
+    ("trigger", "captured", "reported"),
+    [
+        (RemediationTrigger.REPORTED_RESULT, 0, 1),
+        (RemediationTrigger.STORED_RESULT, 1, 1),
+        (RemediationTrigger.CHANGED_RESULT, 0, 0),
+        (RemediationTrigger.CONFIGURATION_ONLY, 0, 0),
+    ],
+)
+def test_what_starts_a_remediation_again(
+    remediation: Remediation,
+    sandbox: Sandbox,
+    automation: Automation,
+    put: Put,
+    trigger: RemediationTrigger,
+    captured: int,
+    reported: int,
+) -> None:
+    """After a run that succeeded and changed nothing: results that are captured again, and the same result again."""
+    sandbox.answers.remediation_trigger = trigger
+    automation.functions.register("heal", lambda _: None)
+    verdict(sandbox, "subnet-1")
+    put(Automatic=True)
+    assert len(remediation.remediate(RULE)) == 1
+    assert remediation.remediate(RULE, capture=False) == []
+    assert len(remediation.remediate(RULE)) == captured
+    verdict(sandbox, "subnet-1")
+    assert len(remediation.remediate(RULE)) == reported
+    verdict(sandbox, "subnet-1", "COMPLIANT")
+    verdict(sandbox, "subnet-1")
+    assert len(remediation.remediate(RULE)) == (trigger is not RemediationTrigger.CONFIGURATION_ONLY)
+
+
+@pytest.mark.parametrize(
+    ("answer", "failed", "runs"),
+    [
+        (RemediationOnDemand.STARTED, False, 1),
+        (RemediationOnDemand.FAILED_ITEM, True, 0),
+        (RemediationOnDemand.IGNORED, False, 0),
+        (RemediationOnDemand.STARTED_TWICE, False, 2),
+    ],
+)
+def test_on_demand_remediation_has_other_answers(
+    config: BaseClient,
+    sandbox: Sandbox,
+    automation: Automation,
+    put: Put,
+    answer: RemediationOnDemand,
+    failed: bool,
+    runs: int,
+) -> None:
+    """It starts a resource once, twice, or not at all, with or without saying so."""
+    sandbox.answers.set("remediation_on_demand", answer)
+    healed: list[str] = []
+    automation.functions.register("heal", lambda event: healed.append(event["id"]))
+    put()
+    verdict(sandbox, "subnet-1")
+    request: dict[str, Any] = {"ConfigRuleName": RULE, "ResourceKeys": [key("subnet-1")]}
+    assert config.start_remediation_execution(**request).get("FailedItems", []) == ([key("subnet-1")] if failed else [])
+    memory = remediations_of(sandbox.account_id, sandbox.region)
+    for run in memory.runs.get((RULE, ("AWS::EC2::Subnet", "subnet-1")), []):
+        assert run.execution is not None
+        automation.wait(run.execution.id)
+    assert healed == ["subnet-1"] * runs
+
+
+def test_on_demand_remediation_is_refused(
+    config: BaseClient, sandbox: Sandbox, automation: Automation, put: Put
+) -> None:
+    """Without a configuration, for more than a hundred resources, and by the answers that refuse.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_StartRemediationExecution.html
+    """
+    unchecked = Config(parameter_validation=False, retries={"total_max_attempts": 1})
+    raw = boto3.client(
+        "config", region_name=sandbox.region, endpoint_url=sandbox.endpoint_url, config=unchecked, **CREDENTIALS
+    )
+    request: dict[str, Any] = {"ConfigRuleName": RULE, "ResourceKeys": [key("subnet-1")]}
+    assert refused(raw.start_remediation_execution, **request) == "NoSuchRemediationConfigurationException"
+    entered, leave = Event(), Event()
+
+    def stay(_event: object) -> None:
+        entered.set()
+        leave.wait(60)
+
+    automation.functions.register("heal", stay)
+    put()
+    many = {**request, "ResourceKeys": [key(f"subnet-{number}") for number in range(101)]}
+    assert refused(raw.start_remediation_execution, **many) == "ValidationException"
+    sandbox.answers.remediation_on_demand = RemediationOnDemand.REFUSED
+    assert refused(raw.start_remediation_execution, **request) == "InvalidParameterValueException"
+    sandbox.answers.reset()
+    config.start_remediation_execution(**request)
+    assert entered.wait(60)
+    sandbox.answers.busy_resource = BusyResource.REFUSED
+    both = {**request, "ResourceKeys": [key("subnet-2"), key("subnet-1")]}
+    assert refused(raw.start_remediation_execution, **both) == "InvalidParameterValueException"
+    assert list(states(config)) == ["subnet-1"]
+    leave.set()
+    settled(config)
+
+
+def test_steps_that_have_not_begun_may_be_absent(
+    config: BaseClient, sandbox: Sandbox, automation: Automation, put: Put
+) -> None:
+    """By default, they are PENDING."""
+    automation.functions.register("heal", refuse)
+    put()
+    config.start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=[key("subnet-1")])
+    settled(config)
+    names = []
+    for answer in LaterSteps:
+        sandbox.answers.later_steps = answer
+        [run] = config.describe_remediation_execution_status(ConfigRuleName=RULE)["RemediationExecutionStatuses"]
+        names.append([step["Name"] for step in run["StepDetails"]])
+    assert names == [["heal", "rest"], ["heal"]]

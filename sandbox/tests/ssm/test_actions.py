@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 
+from config_rule_sandbox.answers import RaisedError
 from config_rule_sandbox.aws_lambda.runtime import FunctionError
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
@@ -119,6 +120,22 @@ def test_failed_function_fails_the_step_and_says_why(
     assert "Function Error: Unhandled" in message
     assert f'"errorType": "{named[0]}"' in message
     assert f'"errorMessage": "{named[1]}"' in message
+
+
+def test_what_a_function_raises_may_be_an_output(run: Run, automation: Automation, sandbox: Sandbox) -> None:
+    """By the answer `is output`, the step succeeds, and only its outputs show the error."""
+    sandbox.answers.raised_error = RaisedError.IS_OUTPUT
+
+    def refuse(_event: object) -> None:
+        raise FunctionError("BlockedError", "nothing may be changed", ["line 1"])
+
+    automation.functions.register("f", refuse)
+    execution = run(invoke())
+    assert execution["AutomationExecutionStatus"] == "Success"
+    outputs = execution["StepExecutions"][0]["Outputs"]
+    assert outputs["FunctionError"] == ["Unhandled"]
+    assert json.loads(outputs["Payload"][0])["errorMessage"] == "nothing may be changed"
+
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from botocore.client import BaseClient
 
+from config_rule_sandbox.answers import LaterSteps
 from config_rule_sandbox.refusals import refused
 from config_rule_sandbox.ssm import Automation
 
@@ -156,7 +157,7 @@ def test_cancelled_execution_runs_no_further_step(
     runbook: Make,
     outcome: Callable[[dict[str, Any]], dict[str, str]],
 ) -> None:
-    """StopAutomationExecution cancels the current step and the execution; later steps remain Pending.
+    """StopAutomationExecution cancels the current step and the execution; later steps remain Pending, or are absent.
 
     https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-statuses.html
     """
@@ -168,6 +169,9 @@ def test_cancelled_execution_runs_no_further_step(
     execution = automation.wait(execution_id)
     assert execution["AutomationExecutionStatus"] == "Cancelled"
     assert outcome(execution) == {"first": "Cancelled", "second": "Pending"}
+    automation.answers.later_steps = LaterSteps.ABSENT
+    shown = ssm.get_automation_execution(AutomationExecutionId=execution_id)["AutomationExecution"]
+    assert outcome(shown) == {"first": "Cancelled"}
     again = {"AutomationExecutionId": execution_id}
     assert refused(ssm.stop_automation_execution, **again) == "InvalidAutomationStatusUpdateException"
     assert refused(ssm.stop_automation_execution, **again, Type="Complete") == "ValidationException"

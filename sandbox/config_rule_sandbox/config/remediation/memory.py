@@ -7,7 +7,7 @@ from typing import Any
 from moto.config.models import config_backends
 from moto.core.exceptions import JsonRESTError
 
-from config_rule_sandbox.config.results import ResourceKey, Result
+from config_rule_sandbox.config.results import ResourceKey
 from config_rule_sandbox.patching.memory import memory_of
 from config_rule_sandbox.ssm.execution import (
     CANCELLED,
@@ -51,11 +51,13 @@ class Run:
 class Remediations:
     """Configurations by rule, the runs of each rule by resource, oldest first, and exceptions by rule and resource.
 
-    `configured` has the time of each rule's last PutRemediationConfigurations, in seconds since 1970.
+    `configured` has the time of each rule's last PutRemediationConfigurations, and `captured` when its results were last
+    captured for automatic remediation, in seconds since 1970.
     """
 
     configurations: dict[str, dict[str, Any]] = field(default_factory=dict)
     configured: dict[str, float] = field(default_factory=dict)
+    captured: dict[str, float] = field(default_factory=dict)
     runs: dict[tuple[str, ResourceKey], list[Run]] = field(default_factory=dict)
     exceptions: dict[tuple[str, ResourceKey], dict[str, Any]] = field(default_factory=dict)
     lock: RLock = field(default_factory=RLock)
@@ -69,20 +71,6 @@ class Remediations:
         """Return whether a resource is being remediated."""
         last = self.last(rule_name, resource)
         return last is not None and last.state in RUNNING
-
-    def awaits_result(self, result: Result) -> bool:
-        """Return whether a resource was remediated and its rule has reported no result since.
-
-        Only failed attempts are repeated without a new result; MaximumAutomaticAttempts and RetryAttemptSeconds limit
-        them: https://docs.aws.amazon.com/config/latest/APIReference/API_RemediationConfiguration.html. UNVERIFIED how
-        soon AWS Config repeats one that succeeded. A new configuration starts remediation for all noncompliant
-        resources:
-        https://docs.aws.amazon.com/config/latest/APIReference/API_PutRemediationConfigurations.html
-        """
-        last = self.last(result.rule_name, result.resource)
-        if last is None or last.state == RUN_FAILED:
-            return False
-        return last.invoked >= max(result.recorded, self.configured.get(result.rule_name, 0.0))
 
     def of_rule(self, rule_name: str) -> list[Run]:
         """Return the latest run for each resource of a rule, sorted by resource."""

@@ -14,6 +14,7 @@ from moto.config.responses import ConfigResponse
 from moto.ssm.exceptions import SSMException
 from moto.utilities.utils import get_partition
 
+from config_rule_sandbox.answers import LaterSteps, RemediationTrigger
 from config_rule_sandbox.config import checks
 from config_rule_sandbox.config.remediation.configurations import (
     configuration,
@@ -31,7 +32,7 @@ from config_rule_sandbox.config.remediation.exceptions import (
 )
 from config_rule_sandbox.config.remediation.memory import RUN_FAILED, Remediations, Run, remediations_of
 from config_rule_sandbox.config.remediation.runs import start_runs, status_of_runs
-from config_rule_sandbox.config.results import ConfigResults, ResourceKey, results_of
+from config_rule_sandbox.config.results import ConfigResults, ResourceKey, Result, results_of
 from config_rule_sandbox.patching.patches import Patches
 from config_rule_sandbox.server import CREDENTIALS, Sandbox
 from config_rule_sandbox.ssm import Automation
@@ -43,12 +44,11 @@ OPERATIONS: dict[str, Operation] = {
     "PutRemediationConfigurations": put_configurations,
     "DescribeRemediationConfigurations": describe_configurations,
     "DeleteRemediationConfiguration": delete_configuration,
-    "DescribeRemediationExecutionStatus": status_of_runs,
     "PutRemediationExceptions": put_exceptions,
     "DescribeRemediationExceptions": describe_exceptions,
     "DeleteRemediationExceptions": delete_exceptions,
 }
-"""What answers each operation; StartRemediationExecution needs the running Automation, too."""
+"""What answers each operation; those about runs need the running sandbox, too."""
 
 SERVICE_ROLE = "assumed-role/AWSServiceRoleForConfigRemediation/AwsConfigRemediation"
 """https://docs.aws.amazon.com/config/latest/developerguide/using-service-linked-roles.html."""
@@ -69,7 +69,11 @@ class Remediation:
 
     def __enter__(self) -> Self:
         """Let the sandbox's server answer Config's remediation calls."""
-        for name, operation in (OPERATIONS | {"StartRemediationExecution": self._start_on_demand}).items():
+        of_runs: dict[str, Operation] = {
+            "StartRemediationExecution": self._start_on_demand,
+            "DescribeRemediationExecutionStatus": self._status,
+        }
+        for name, operation in (OPERATIONS | of_runs).items():
             self._patches.set(ConfigResponse, xform_name(name), _method(name, operation))
         self._patches.wrap(ConfigResponse, "delete_config_rule", _unless_configured)
         return self
@@ -78,18 +82,20 @@ class Remediation:
         """Undo the changes."""
         self._patches.undo()
 
-    def remediate(self, rule_name: str) -> list[Run]:
+    def remediate(self, rule_name: str, *, capture: bool = True) -> list[Run]:
         """Run automatic remediation of a rule of the sandbox's own account and Region; return all attempts in order.
 
         Every resource that is NON_COMPLIANT and not excepted is remediated, until that works or was tried
         MaximumAutomaticAttempts times. After so many failures within RetryAttemptSeconds, it gets an exception:
         https://docs.aws.amazon.com/config/latest/developerguide/setup-autoremediation.html and
-        https://docs.aws.amazon.com/config/latest/APIReference/API_RemediationConfiguration.html. After a remediation
-        that succeeded, the next one needs a new result.
+        https://docs.aws.amazon.com/config/latest/APIReference/API_RemediationConfiguration.html. The answer
+        `remediation_trigger` says what starts a remediation again. `capture`: whether the results are captured before.
         """
         place = self._sandbox.account_id, self._sandbox.region
         memory = remediations_of(*place)
         found = configuration(memory, rule_name)
+        if capture:
+            memory.captured[rule_name] = self.clock()
         attempts: list[Run] = []
         due = self._due(memory, results_of(*place), rule_name)
         for _ in range(found["MaximumAutomaticAttempts"]):
@@ -107,8 +113,36 @@ class Remediation:
             if result.compliance == "NON_COMPLIANT"
             and not memory.excepted(rule_name, result.resource, self.clock())
             and not memory.is_running(rule_name, result.resource)
-            and not memory.awaits_result(result)
+            and self._is_started(memory, results, result)
         ]
+
+    def _is_started(self, memory: Remediations, results: ConfigResults, result: Result) -> bool:
+        """Return whether something has started a remediation of a resource that is not done yet.
+
+        It is done after a run that succeeded, or MaximumAutomaticAttempts that failed.
+        """
+        started = self._started(memory, results, result)
+        if started is None:
+            return False
+        runs = memory.runs.get((result.rule_name, result.resource), [])
+        since = [run for run in runs if run.invoked >= started]
+        attempts = configuration(memory, result.rule_name)["MaximumAutomaticAttempts"]
+        return not since or (since[-1].state == RUN_FAILED and len(since) < attempts)
+
+    def _started(self, memory: Remediations, results: ConfigResults, result: Result) -> float | None:
+        """Return when something last started a remediation of a resource (seconds since 1970), None if nothing did."""
+        configured = memory.configured.get(result.rule_name, 0.0)
+        changed = results.changed(result)
+        captured = memory.captured.get(result.rule_name, 0.0)
+        match self._sandbox.answers.remediation_trigger:
+            case RemediationTrigger.REPORTED_RESULT:
+                return max(result.recorded, configured)
+            case RemediationTrigger.STORED_RESULT:
+                return max(captured, configured) if changed <= max(captured, configured) else None
+            case RemediationTrigger.CHANGED_RESULT:
+                return max(changed, configured)
+            case RemediationTrigger.CONFIGURATION_ONLY:
+                return configured if changed <= configured else None
 
     def _attempt(self, memory: Remediations, rule_name: str, due: list[ResourceKey]) -> list[Run]:
         """Attempt each resource once, so many at once as allowed, until too many attempts have failed."""
@@ -143,7 +177,11 @@ class Remediation:
         self, backend: ConfigBackend, memory: Remediations, parameters: dict[str, Any]
     ) -> dict[str, Any]:
         begin = partial(self._begin, backend.account_id, backend.region_name)
-        return start_runs(backend, memory, parameters, begin)
+        return start_runs(backend, memory, parameters, begin, self._sandbox.answers)
+
+    def _status(self, _backend: ConfigBackend, memory: Remediations, parameters: dict[str, Any]) -> dict[str, Any]:
+        shows_later = self._sandbox.answers.later_steps is LaterSteps.PENDING
+        return status_of_runs(memory, parameters, shows_later=shows_later)
 
     def _begin(self, account_id: str, region: str, rule_name: str, resource: ResourceKey) -> Run:
         """Start the runbook of a rule for a resource, and keep the run. A refusal by Automation is a failed run."""

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from config_rule_sandbox.answers import Answers
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.ssm.document import Step
 from config_rule_sandbox.ssm.faults import FaultyDocumentError
@@ -21,6 +22,10 @@ class Running(Protocol):
     @property
     def knobs(self) -> Knobs:
         """The settings of the executor."""
+
+    @property
+    def answers(self) -> Answers:
+        """What AWS does where its documentation leaves that open."""
 
     @property
     def signals(self) -> "Signals":

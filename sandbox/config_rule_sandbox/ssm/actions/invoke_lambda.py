@@ -9,6 +9,7 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from config_rule_sandbox.answers import RaisedError
 from config_rule_sandbox.ssm.actions.base import Action, Outcome, Running, check_keys, place
 from config_rule_sandbox.ssm.document import Step
 from config_rule_sandbox.ssm.faults import FaultyDocumentError, StepFailedError
@@ -48,7 +49,7 @@ def _check_type(step: Step, key: str, kind: type, expected: str, types: Types) -
 
 
 def _run(inputs: Mapping[str, Any], running: Running) -> Outcome:
-    """Invoke the function. A failed one fails the step, and what it raised is in the failure message."""
+    """Invoke the function. What it raised is in the failure message of the step, or in its output Payload."""
     if running.step.outputs and not running.knobs.lambda_selectors:
         raise StepFailedError(f"The outputs of this action are {[*PREDEFINED]}; others are not documented", STAGE)
     try:
@@ -57,12 +58,13 @@ def _run(inputs: Mapping[str, Any], running: Running) -> Outcome:
     except (BotoCoreError, ClientError) as error:
         raise StepFailedError.of(error, STAGE) from error
     payload: str = answer["Payload"].read().decode()
-    if answer.get("FunctionError"):
-        raise StepFailedError(f"Function Error: {answer['FunctionError']}. Payload: {payload}", STAGE)
+    raised = answer.get("FunctionError")
+    if raised and running.answers.raised_error is RaisedError.FAILS_STEP:
+        raise StepFailedError(f"Function Error: {raised}. Payload: {payload}", STAGE)
     if len(payload.encode()) > MAXIMUM_OUTPUT:
         raise StepFailedError(f"The function's answer is longer than {MAXIMUM_OUTPUT} bytes", STAGE)
     found = json.loads(payload or "null")
-    response = {"StatusCode": answer["StatusCode"], "Payload": found}
+    response = {"StatusCode": answer["StatusCode"], "Payload": found, **({"FunctionError": raised} if raised else {})}
     return Outcome(response, predefined={"Payload": payload})
 
 
