@@ -56,9 +56,9 @@ class UndoAnswer(msgspec.Struct, rename="camel"):
 
 
 class FailureAnswer(msgspec.Struct):
-    """Why the steps of a run failed, in the order in which they ended."""
+    """Why the steps of a run failed, in the order in which they ended; nothing if the function raised an error instead."""
 
-    failures: tuple[Failure, ...]
+    failures: tuple[Failure, ...] = ()
 
 
 _Answer = TypeVar("_Answer", bound=msgspec.Struct)

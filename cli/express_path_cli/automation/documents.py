@@ -11,7 +11,7 @@ from express_path_cli.terminal.errors import OptionError
 if TYPE_CHECKING:
     from mypy_boto3_ssm import SSMClient
 
-UNDO_HASH = "c675f3b94e9865e736159e545e27e8e301577fb13be2b4a0092991e0694d95d1"
+UNDO_HASH = "40c9c966537e3f8579ab9d5c8e27dbcdbdc0333ac5e55a57af0bdc0d92d3cc82"
 """What content_hash returns for runbooks/RemoveS3ExpressGatewayEndpoint.yaml.
 
 `python -m tests.cli.automation.test_documents` writes it.
