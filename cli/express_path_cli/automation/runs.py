@@ -18,11 +18,20 @@ _STOPPED = "stopped"
 
 @dataclass(frozen=True, slots=True)
 class StepRun:
-    """One step of a run: its name, its status, and why it failed, if it did."""
+    """One step of a run: its name, its status, why it failed, if it did, and whether it has begun.
+
+    Whether AWS lists a step that has not begun is not documented.
+    """
 
     name: str
     status: str
     failure: str
+    has_begun: bool
+
+    @property
+    def has_ended(self) -> bool:
+        """Return whether the step has ended."""
+        return self.status in ENDED
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +77,12 @@ def read_run(aws: Aws, run_id: str) -> Run:
         run_id,
         found["AutomationExecutionStatus"],
         tuple(
-            StepRun(step["StepName"], step["StepStatus"], step.get("FailureMessage", ""))
+            StepRun(
+                step["StepName"],
+                step["StepStatus"],
+                step.get("FailureMessage", ""),
+                has_begun=step.get("ExecutionStartTime") is not None,
+            )
             for step in found.get("StepExecutions", [])
         ),
         outputs,

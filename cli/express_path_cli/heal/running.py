@@ -12,7 +12,7 @@ from express_path.errors import ApiError
 from express_path_cli.automation import runs
 from express_path_cli.automation.answers import PlanAnswer, VerifyAnswer, cause_of, failed_steps, read_answer
 from express_path_cli.automation.deployments import Deployment
-from express_path_cli.automation.runs import Job, Run, RunQueue, has_succeeded, start_run
+from express_path_cli.automation.runs import Job, Run, RunQueue, StepRun, has_succeeded, start_run
 from express_path_cli.automation.stops import read_stop
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, locating_errors, say
@@ -55,12 +55,27 @@ def request_approvals(deployment: Deployment, jobs: Sequence[Job]) -> None:
         time.sleep(runs.START_SECONDS)
 
 
-_DOING = {
+_RUNNING = {
     "create": "creating the endpoint",
     "associate": "associating the route table",
-    "verify": "verifying that S3 Express traffic uses the endpoint",
+    "verifyPath": "verifying that S3 Express traffic uses the endpoint",
 }
-"""What a heal does in the steps that change something, and in the last one."""
+"""What a heal does while a step runs that changes something, or that verifies the change."""
+_DONE = {
+    "create": "created the endpoint",
+    "associate": "associated the route table",
+    "verify": "verified that S3 Express traffic uses the endpoint",
+}
+"""What a heal has done when a step has succeeded. The step verify reads what verifyPath found out."""
+
+
+def step_text(step: StepRun) -> str:
+    """Return what a step does or has done, in the words of a person; empty if it says nothing."""
+    if not step.has_ended:
+        return _RUNNING.get(step.name, "")
+    if step.status == "Success":
+        return _DONE.get(step.name, "")
+    return f"{_RUNNING[step.name]}: {step.status}" if step.name in _RUNNING else ""
 
 
 class Batch:
@@ -109,9 +124,11 @@ class Batch:
             echo(f"{self._title} of {job.name}: run {run_id}")
 
     def _print_steps(self, job: Job, run: Run) -> None:
-        """Print each step once, or what is done now in the words of a person."""
+        """Print each step that has begun, once while it runs and once after it has ended."""
         for step in run.steps:
-            text = f"{step.status}: {step.name}" if self._verbose else _DOING.get(step.name, "")
+            if not step.has_begun:
+                continue
+            text = f"{step.status}: {step.name}" if self._verbose else step_text(step)
             if text and (run.id, text) not in self._shown and not self._is_dry_run:
                 self._shown.add((run.id, text))
                 echo(f"  {job.name}: {text}")

@@ -1,11 +1,14 @@
 """express-path heal: starts and follows the real runbooks on the sandbox's Systems Manager."""
 
 import re
+import time
 from itertools import count
 
 import pytest
 
+from config_rule_sandbox.answers import LaterSteps
 from config_rule_sandbox.server import Sandbox
+from express_path.domain.heal.ledger import STOP_ID
 from express_path_cli.automation import runs
 from tests.cli.heal.healing_stack import LOOK, invoke_at_terminal, verdict
 from tests.support.command import invoke
@@ -36,8 +39,8 @@ def test_heal_and_undo_at_a_terminal(deployment: Deployment, vpc: Vpc) -> None:
     question = f"Heal 1 subnet of {vpc.id} in account 123456789012 us-east-1? [y/N]"
     assert f"1 to heal\n{question}" in healed.stdout
     assert "open TCP connections to S3 Express from 1 subnet will drop for a moment" in healed.stdout
-    for doing in ("creating the endpoint", "associating the route table", "verifying that"):
-        assert f"  {vpc.table}: {doing}" in healed.stdout
+    for done in ("created the endpoint", "associated the route table", "verified that"):
+        assert f"  {vpc.table}: {done}" in healed.stdout
     assert verdict(vpc.subnet) == "COMPLIANT"
     run_id = run_id_of(healed.stdout)
     assert deployment.ledger.item(f"TABLE#{vpc.table}")["runId"] == run_id
@@ -50,6 +53,32 @@ def test_heal_and_undo_at_a_terminal(deployment: Deployment, vpc: Vpc) -> None:
     assert "deleted: vpce-" in undone.stdout
     assert verdict(vpc.subnet) == "NON_COMPLIANT"
     assert deployment.endpoints(vpc.id) == []
+
+
+@pytest.mark.parametrize("later_steps", LaterSteps)
+@pytest.mark.parametrize("more", [[], ["--verbose"]])
+def test_progress_names_only_steps_that_have_begun(
+    deployment: Deployment, vpc: Vpc, later_steps: LaterSteps, more: list[str]
+) -> None:
+    """A step that runs says so. The heal is stopped while it creates the endpoint, so that no later change begins."""
+    sandbox = deployment.sandbox
+    sandbox.answers.later_steps = later_steps
+
+    def stop_when_shown() -> None:
+        deployment.ledger.write(STOP_ID, stoppedAt="now", by="ann")
+        before, until = len(sandbox.calls.of(*LOOK)), time.monotonic() + 60
+        while len(sandbox.calls.of(*LOOK)) < before + 2:
+            assert time.monotonic() < until
+            time.sleep(0.01)
+
+    sandbox.faults.before("ec2", "CreateVpcEndpoint", stop_when_shown)
+    result = invoke(["heal", vpc.subnet, "--yes", *more])
+    assert "because somebody stopped all heals" in result.stderr
+    begun = ["InProgress: create", "Success: create"] if more else ["creating the endpoint", "created the endpoint"]
+    prefix = f"  {vpc.table}: "
+    shown = [line.removeprefix(prefix) for line in result.stdout.splitlines() if line.startswith(prefix)]
+    assert [line for line in shown if line in begun] == begun
+    assert [line for line in shown if re.search(": associate|: verify|associating|verif|Pending", line)] == []
 
 
 def test_what_another_healed_meanwhile_is_not_undone_by_this_run(
