@@ -1,12 +1,13 @@
 """The events about an evaluation, for the event bus of the rule."""
 
 from collections.abc import Collection, Iterator, Mapping
+from datetime import datetime
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent
 from express_path.adapters.config_rule.stored_results import StoredResult, stored_results_of
 from express_path.domain.path.reasons import Compliance, Reason
-from express_path.domain.remedy.remedies import Remedies
+from express_path.domain.remedy.remedies import Remedies, is_accepted
 from express_path.domain.verdict.annotations import reason_of
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.fanout import ResourceType
@@ -53,13 +54,28 @@ class Publication:
             if verdict.subnet_id in wanted and self._is_change(verdict):
                 yield changed_entry(self._change(verdict))
 
-    def sweep(self, summary: Summary) -> Iterator[Entry]:
-        """Yield the snapshot of all verdicts, and the end of the sweep."""
+    def healable_since(self) -> Mapping[str, datetime]:
+        """Return the subnets of a sweep that a heal can fix, and since when AWS Config has had them as NON_COMPLIANT.
+
+        As far as the network decides: what else blocks a heal, only its plan finds out.
+        """
+        stored = self.stored or {}
+        return {
+            verdict.subnet_id: stored[verdict.subnet_id].ordering_timestamp
+            for verdict in self.evaluation.everything
+            if verdict.compliance is Compliance.NON_COMPLIANT
+            and verdict.subnet_id in stored
+            and stored[verdict.subnet_id].compliance == Compliance.NON_COMPLIANT
+            and is_accepted(self._remedies.of(verdict))
+        }
+
+    def sweep(self, summary: Summary, waiting: tuple[str, ...] | None = ()) -> Iterator[Entry]:
+        """Yield the snapshot of all verdicts, and the end of the sweep with the subnets that wait for a heal."""
         parts = 0
         for entry in snapshot_entries(self.run, map(self._published, self.evaluation.everything)):
             parts += 1
             yield entry
-        yield completed_entry(SweepCompleted(self.run, parts, summary))
+        yield completed_entry(SweepCompleted(self.run, parts, summary, waiting))
 
     def _published(self, verdict: Verdict) -> PublishedVerdict:
         snapshot = self.evaluation.snapshot

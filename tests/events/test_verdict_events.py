@@ -61,6 +61,7 @@ COMPLETED = SweepCompleted(
         {Reason.NAT_GATEWAY: 1, Reason.EXCLUDED: 2},
         (ExcludedSubnets("team=légal", 1), ExcludedSubnets("vpcIds", 1)),
     ),
+    ("subnet-0a1",),
 )
 
 

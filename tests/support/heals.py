@@ -49,8 +49,8 @@ def called(step: dict[str, Any]) -> Iterator[str]:
         yield f"{service}:{method.title().replace('_', '')}"
 
 
-def configure_remediation(config: Any, given: Mapping[str, str]) -> None:
-    """Create a recorder and the rule, and let AWS Config start the heal of what it flags, once for each subnet."""
+def configure_remediation(config: Any, given: Mapping[str, str], document: str = HEAL) -> None:
+    """Create a recorder and the rule, and let AWS Config start a runbook for what it flags, once for each subnet."""
     role = "arn:aws:iam::123456789012:role/config"
     config.put_configuration_recorder(ConfigurationRecorder={"name": "default", "roleARN": role})
     source = {"Owner": "AWS", "SourceIdentifier": "S3_BUCKET_VERSIONING_ENABLED"}
@@ -61,7 +61,7 @@ def configure_remediation(config: Any, given: Mapping[str, str]) -> None:
             {
                 "ConfigRuleName": RULE,
                 "TargetType": "SSM_DOCUMENT",
-                "TargetId": HEAL,
+                "TargetId": document,
                 "Automatic": True,
                 "MaximumAutomaticAttempts": 1,
                 "Parameters": {"SubnetId": {"ResourceValue": {"Value": "RESOURCE_ID"}}, **values},

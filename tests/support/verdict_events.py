@@ -97,7 +97,8 @@ def _completed(detail: Description, run: RuleRun) -> SweepCompleted:
         _counts(detail, "reasons", Reason),
         tuple(excluded),
     )
-    return SweepCompleted(run, count(detail, "parts", "detail", least=1), summary)
+    waiting = detail["waiting"] and tuple(detail["waiting"]["subnetIds"])
+    return SweepCompleted(run, count(detail, "parts", "detail", least=1), summary, waiting)
 
 
 _READERS: Mapping[str, Callable[[Description, RuleRun], VerdictEvent]] = {

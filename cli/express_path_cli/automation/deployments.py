@@ -96,6 +96,11 @@ class Deployment:
         """Return the command that undoes heals."""
         return f"express-path undo {shlex.join(run_ids)}{self.options}"
 
+    @property
+    def start_command(self) -> str:
+        """The command that allows heals, and starts those for which AWS Config has no run."""
+        return f"express-path start{self.options}"
+
     def show_command(self, run_id: str) -> str:
         """Return the command of the AWS CLI that shows a run."""
         return f"aws ssm get-automation-execution --automation-execution-id {shlex.quote(run_id)}{self.options}"

@@ -153,27 +153,33 @@ def wait_for_changes(ssm: "SSMClient", document: str) -> list[RunningHeal]:
 
 
 @dataclass(frozen=True, slots=True)
-class Cleared:
-    """The subnets whose remediation exceptions were cleared, and those that keep theirs."""
+class Exceptions:
+    """The subnets whose remediation exceptions are to be cleared, or were, and those that keep theirs."""
 
-    cleared: Sequence[str]
-    left: Sequence[str]
+    cleared: Sequence[str] = ()
+    left: Sequence[str] = ()
 
 
-def allow_heals(aws: Aws, deployment: Deployment, record: StopRecord) -> Cleared:
+def find_exceptions(aws: Aws, deployment: Deployment, record: StopRecord | None) -> Exceptions:
+    """Find out which exceptions a service control policy caused since the stop: these are to be cleared. Raise ApiError."""
+    found = sorted(list_exceptions(aws.config, deployment.rule))
+    known = record.exceptions if record else None
+    new = [] if known is None else [row for row in found if row not in known]
+    denied: set[str] = set()
+    with Expecting("NoSuchRemediationConfigurationException"):  # then nothing shows why heals failed
+        denied = denied_by_policy(aws.config, deployment.rule, new)
+    return Exceptions(sorted(denied), [row for row in found if row not in denied])
+
+
+def allow_heals(aws: Aws, deployment: Deployment, record: StopRecord) -> Exceptions:
     """Clear the exceptions that a service control policy caused since the stop, and then allow heals. Raise ApiError.
 
     In this order, so that after an interruption the next call knows which exceptions existed before the stop.
     """
-    found = sorted(list_exceptions(aws.config, deployment.rule))
-    new = [] if record.exceptions is None else [row for row in found if row not in record.exceptions]
-    denied: set[str] = set()
-    with Expecting("NoSuchRemediationConfigurationException"):  # then nothing shows why heals failed
-        denied = denied_by_policy(aws.config, deployment.rule, new)
-    kept = clear_exceptions(aws.config, deployment.rule, sorted(denied))
+    found = find_exceptions(aws, deployment, record)
+    kept = set(clear_exceptions(aws.config, deployment.rule, found.cleared))
     _delete(aws.dynamodb, deployment.ledger, record)
-    cleared = denied - set(kept)
-    return Cleared(sorted(cleared), [row for row in found if row not in cleared])
+    return Exceptions([row for row in found.cleared if row not in kept], sorted({*found.left, *kept}))
 
 
 def _delete(dynamodb: "DynamoDBClient", table: str, record: StopRecord) -> None:

@@ -1,6 +1,5 @@
-"""express-path start: allow heals again, in an account and Region or in an organization."""
+"""express-path start: allow heals again, and start them, in an account and Region or in an organization."""
 
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
@@ -10,7 +9,14 @@ from express_path_cli.automation.deployments import NOT_DEPLOYED
 from express_path_cli.automation.selection import deployments, selecting
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
-from express_path_cli.stop.stopping import StartedDeployment, StoppedDeployment, find_stops, start_heals
+from express_path_cli.stop.stopping import (
+    Start,
+    StartedDeployment,
+    StoppedDeployment,
+    find_stops,
+    plan_starts,
+    start_heals,
+)
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import UNDETERMINED, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
@@ -19,16 +25,16 @@ from express_path_cli.terminal.questions import DryRun, Yes, confirm
 from express_path_cli.terminal.texts import count_text
 
 EXAMPLES = """
-express-path start  # show who stopped the heals of this account and Region, ask, and allow them again
+express-path start --dry-run  # who stopped the heals of this account and Region, and which heals would be started
+express-path start  # show that, ask, allow heals again, and start them
 express-path start --organization --role-name Operations --all-regions  # in the organization
 """
 SCHEMA_VERSION = 1
-_NEXT = {
-    "ON": "AWS Config heals what the next evaluation finds NON_COMPLIANT",
-    "APPROVAL": "AWS Config asks the approvers about what the next evaluation finds NON_COMPLIANT",
-    "OFF": "AWS Config starts no heals there",
+_STARTED = {
+    "ON": "started the heals of {subnets}, which are still NON_COMPLIANT",
+    "APPROVAL": "started the requests to the approvers for {subnets}, which are still NON_COMPLIANT",
 }
-"""What happens next, by remediation mode."""
+"""What is started for NON_COMPLIANT subnets, by remediation mode."""
 
 
 @selecting(deployments)
@@ -40,35 +46,43 @@ def start(
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
-    """Allow heals again, after express-path stop.
+    """Allow heals again, after express-path stop, and start those for which AWS Config has no run.
 
-    Shows since when and by whom heals were stopped, and asks. Also clears remediation exceptions that a service control
-    policy caused since the stop: AWS Config adds one if heals of a subnet fail too often, and then leaves the subnet
-    alone. Exceptions that the stop recorded, and those with another cause, are listed and stay. Detach the policy first.
+    Shows since when and by whom heals were stopped, and asks. Then, in modes ON and APPROVAL, AWS Config starts its
+    remediation for every subnet that is still NON_COMPLIANT, because nobody knows whether it would do so by itself. Subnets
+    that have a run, a remediation exception, or a route table whose last heal was undone or rejected are left alone. If heals
+    are not stopped, it only starts these.
 
-    Exit status: 0 heals are allowed everywhere, or with --dry-run could be, or there is no stack; 1 declined; 2 some could
-    not be allowed, or there is no terminal to ask at. Each failure is a line on standard error, and the rest is allowed.
+    Also clears remediation exceptions that a service control policy caused since the stop: AWS Config adds one if heals of a
+    subnet fail too often. Exceptions that the stop recorded, and those with another cause, are listed and stay. Detach the
+    policy first.
+
+    Exit status: 0 heals are allowed and started everywhere, or with --dry-run could be, or there is no stack; 1 declined; 2
+    some could not be allowed or started, or there is no terminal to ask at. Each failure is a line on standard error, and the
+    rest is done.
     """
     with watching(quiet=quiet) as watch:
         found = find_stops(live, watch)
+        planned, unread = plan_starts(found.rows, live.workers, watch)
     stopped = [row for row in found.rows if row.record]
     if form is TextFormat.TEXT:
         for line in _stops(stopped):
             echo(line)
     started: Sequence[StartedDeployment] = ()
-    failures = [*found.failures]
+    failures = [*found.failures, *(unread if dry_run else ())]
     if not dry_run:
-        if stopped:
-            confirm(yes=yes, question=f"Allow heals again in {count_text(len(stopped), 'stack')}?")
+        if question := _question(stopped, planned):
+            confirm(yes=yes, question=question)
         with watching(quiet=quiet) as watch:
             started, failed = start_heals(found.rows, live.workers, watch)
-        failures = sorted([*failures, *failed], key=lambda failure: failure.where)
+        failures += failed
+    failures.sort(key=lambda failure: failure.where)
     status = UNDETERMINED if failures else 0
-    show_failures_and_notes(failures, quiet=quiet)
+    show_failures_and_notes(failures, [row.note for row in started if row.note], quiet=quiet)
     if form is TextFormat.JSON:
         document = {
             "exitStatus": status,
-            "places": [row.fields() for row in started or found.rows],
+            "places": [row.fields() for row in (planned if dry_run else started)],
             "withoutStack": found.without_stack,
             "failures": [failure.fields() for failure in failures],
         }
@@ -76,7 +90,7 @@ def start(
     elif not (found.rows or failures):
         echo(f"nothing to start: {NOT_DEPLOYED}")
     else:
-        for line in ["nothing was changed"] if dry_run else _lines(started, live.profile):
+        for line in _planned(planned) if dry_run else _lines(started):
             echo(line)
         echo(f"failed: {len(failures):,}; without a stack: {found.without_stack:,}")
     raise typer.Exit(status)
@@ -88,11 +102,40 @@ def _stops(stopped: Sequence[StoppedDeployment]) -> Iterator[str]:
         yield f"stopped in {count_text(number, 'stack')} {since}"
 
 
-def _lines(started: Sequence[StartedDeployment], profile: str | None) -> Iterator[str]:
+def _question(stopped: Sequence[StoppedDeployment], planned: Sequence[Start]) -> str:
+    """Return what to ask before heals are allowed or started; empty if nothing is to be done."""
+    due = sum(len(start.heals.due) for start in planned)
+    starts = f"start heals of {count_text(due, 'subnet')}"
+    if not stopped:
+        return f"{starts.capitalize()}?" if due else ""
+    return f"Allow heals again in {count_text(len(stopped), 'stack')}{f', and {starts}' if due else ''}?"
+
+
+def _planned(planned: Sequence[Start]) -> Iterator[str]:
+    for start in planned:
+        for what, subnets in (
+            ("would clear the remediation exceptions, which a service control policy caused, of", start.exceptions.cleared),
+            (_LEFT, start.exceptions.left),
+            (_DECIDED, start.heals.decided),
+        ):
+            if subnets:
+                yield f"{start.row.deployment}: {what} {', '.join(subnets)}"
+    due = sum(len(start.heals.due) for start in planned)
+    running = sum(len(start.heals.running) for start in planned)
+    yield f"would start the heals of {count_text(due, 'subnet')}; already running: {running:,}"
+    yield "nothing was changed"
+
+
+_LEFT = "left the remediation exceptions (express-path doctor shows how to clear them) of"
+_DECIDED = "left alone, because the last heal of the route table was undone or rejected (express-path heal heals them):"
+
+
+def _lines(started: Sequence[StartedDeployment]) -> Iterator[str]:
     for row in started:
         for what, subnets in (
             ("cleared the remediation exceptions, which a service control policy caused, of", row.exceptions.cleared),
-            ("left the remediation exceptions (express-path doctor shows how to clear them) of", row.exceptions.left),
+            (_LEFT, row.exceptions.left),
+            (_DECIDED, row.heals.decided),
         ):
             if subnets:
                 yield f"{row.deployment}: {what} {', '.join(subnets)}"
@@ -101,12 +144,13 @@ def _lines(started: Sequence[StartedDeployment], profile: str | None) -> Iterato
         f"heals are allowed again in {count_text(len(allowed), 'stack')}; "
         f"not stopped before: {count_text(len(started) - len(allowed), 'stack')}"
     )
-    for mode, number in sorted(Counter(row.deployment.mode for row in allowed).items()):
-        if mode in _NEXT:
-            yield f"mode {mode} ({count_text(number, 'stack')}): {_NEXT[mode]}"
-    if len(allowed) == 1 and allowed[0].deployment.mode != "OFF":
-        [row] = allowed
-        selected = options.as_command_line({"--region": row.deployment.place.region, "--profile": profile})
-        rule = shlex.quote(row.deployment.rule)
-        yield "to evaluate now, with credentials of the account:"
-        yield f"  aws configservice start-config-rules-evaluation --config-rule-names {rule}{selected}"
+    for mode, text in _STARTED.items():
+        rows = [row for row in started if row.deployment.mode == mode]
+        if rows:
+            subnets = count_text(sum(len(row.started.accepted) for row in rows), "subnet")
+            running = sum(len(row.heals.running) for row in rows)
+            stacks = count_text(len(rows), "stack")
+            yield f"mode {mode} ({stacks}): {text.format(subnets=subnets)}; already running: {running:,}"
+    off = sum(row.deployment.mode == "OFF" for row in allowed)
+    if off:
+        yield f"mode OFF ({count_text(off, 'stack')}): AWS Config starts no heals there"

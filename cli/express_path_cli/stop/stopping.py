@@ -13,11 +13,13 @@ from express_path.adapters.network_reader import assuming
 from express_path.domain.heal.ledger import Stop
 from express_path.errors import ExpressPathError
 from express_path_cli.automation.deployments import Deployment, find_deployments
+from express_path_cli.automation.starts import Heals, Started, find_heals, start_remediations
 from express_path_cli.automation.stops import (
-    Cleared,
+    Exceptions,
     RunningHeal,
     StopRecord,
     allow_heals,
+    find_exceptions,
     put_stop,
     read_stop,
     record_exceptions,
@@ -25,7 +27,7 @@ from express_path_cli.automation.stops import (
 )
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.terminal.errors import UNDETERMINED, Failure, one_line
+from express_path_cli.terminal.errors import UNDETERMINED, Failure, OptionError, one_line
 from express_path_cli.terminal.progress import Watch
 
 
@@ -157,12 +159,68 @@ def _settle(row: StoppedDeployment) -> StoppedDeployment:
 
 
 @dataclass(frozen=True, slots=True)
+class Start:
+    """What allowing the heals of a deployment does: the exceptions that are to be cleared, and the heals to start."""
+
+    row: StoppedDeployment
+    exceptions: Exceptions
+    heals: Heals
+
+    def fields(self) -> dict[str, Any]:
+        """Return it for JSON."""
+        return {
+            **self.row.fields(),
+            "mode": self.row.deployment.mode or None,
+            "toClear": list(self.exceptions.cleared),
+            "leftExceptions": list(self.exceptions.left),
+            **_heal_fields(self.heals),
+            "toStart": list(self.heals.due),
+        }
+
+
+def _heal_fields(heals: Heals) -> dict[str, Sequence[str]]:
+    return {"runningHeals": list(heals.running), "undoneOrRejected": list(heals.decided)}
+
+
+def plan_starts(
+    rows: Sequence[StoppedDeployment], workers: int, watch: Watch
+) -> tuple[Sequence[Start], Sequence[Failure]]:
+    """Find out what `start_heals` would do in each deployment, and return that and what could not be read."""
+    with TaskPool(workers, watch) as task_pool:
+        planned = [found for _, found in task_pool.run(rows, _plan_start, lambda row: str(row.deployment))]
+    return sorted(planned, key=lambda start: start.row.deployment.key), task_pool.failures
+
+
+def _plan_start(row: StoppedDeployment) -> Start:
+    if row.deployment.mode == "OFF" and not row.record:
+        return Start(row, Exceptions(), Heals())
+    exceptions = find_exceptions(replace(row.role), row.deployment, row.record)
+    return Start(row, exceptions, find_heals(row.deployment.new_clients(), row.deployment, exceptions.left))
+
+
+@dataclass(frozen=True, slots=True)
 class StartedDeployment:
-    """A deployment whose heals are allowed, the stop that it had, and what became of the remediation exceptions."""
+    """A deployment whose heals are allowed, the stop that it had, and what became of exceptions and heals.
+
+    failure: why heals were not started, or not all of them; None if they were.
+    """
 
     deployment: Deployment
     record: StopRecord | None
-    exceptions: Cleared
+    exceptions: Exceptions
+    heals: Heals = field(default_factory=Heals)
+    started: Started = field(default_factory=Started)
+    failure: ExpressPathError | None = None
+
+    @property
+    def note(self) -> str:
+        """That AWS Config shows no runs of heals that it accepted; empty if it does."""
+        if not self.started.unseen:
+            return ""
+        return (
+            f"{self.deployment}: AWS Config accepted the heals of {', '.join(self.started.unseen)}, and shows no run of them "
+            "yet; express-path doctor names subnets without a run for a day"
+        )
 
     def fields(self) -> dict[str, Any]:
         """Return it for JSON."""
@@ -173,18 +231,48 @@ class StartedDeployment:
             **_stop_fields(self.record),
             "clearedExceptions": list(self.exceptions.cleared),
             "leftExceptions": list(self.exceptions.left),
+            **_heal_fields(self.heals),
+            "startedHeals": list(self.started.accepted),
+            "withoutRun": list(self.started.unseen),
+            "refusedHeals": list(self.started.refused),
         }
 
 
 def start_heals(
     rows: Sequence[StoppedDeployment], workers: int, watch: Watch
 ) -> tuple[Sequence[StartedDeployment], Sequence[Failure]]:
-    """Allow the heals of each deployment, and return where they are allowed and what failed."""
+    """Allow the heals of each deployment and start those that are due. Return where that worked and what failed."""
     with TaskPool(workers, watch) as task_pool:
         started = [done for _, done in task_pool.run(rows, _allow, lambda row: str(row.deployment))]
-    return sorted(started, key=lambda row: row.deployment.key), task_pool.failures
+    failures = [Failure(str(row.deployment), row.failure) for row in started if row.failure]
+    return sorted(started, key=lambda row: row.deployment.key), [*task_pool.failures, *failures]
 
 
 def _allow(row: StoppedDeployment) -> StartedDeployment:
-    cleared = allow_heals(replace(row.role), row.deployment, row.record) if row.record else Cleared((), ())
-    return StartedDeployment(row.deployment, row.record, cleared)
+    """Allow the heals of a deployment, and start those that are due, with the permissions of the operator. Raise ApiError.
+
+    A heal that cannot be started does not undo that heals are allowed.
+    """
+    deployment, record = row.deployment, row.record
+    if record:
+        exceptions = allow_heals(replace(row.role), deployment, record)
+    elif deployment.mode == "OFF":
+        exceptions = Exceptions()
+    else:
+        exceptions = find_exceptions(replace(row.role), deployment, None)
+    done = StartedDeployment(deployment, record, exceptions)
+    aws = deployment.new_clients()
+    try:
+        heals = find_heals(aws, deployment, exceptions.left)
+        done = replace(done, heals=heals)
+        started = start_remediations(aws.config, deployment.rule, heals)
+    except ExpressPathError as error:
+        return replace(done, failure=error)
+    if not started.refused:
+        return replace(done, started=started)
+    reasons = "; ".join(sorted({*started.refused.values()}))
+    refusal = OptionError(
+        f"AWS Config did not start the heals of {', '.join(started.refused)}: {reasons}",
+        f"run the command again: {deployment.start_command}",
+    )
+    return replace(done, started=started, failure=refusal)

@@ -14,7 +14,7 @@ from express_path.domain.heal.texts import undo_fact_text
 from express_path.domain.heal.undo import UNDONE, UndoChange, UndoFactCode
 from express_path_cli.automation.answers import UndoAnswer, cause_of, read_answer
 from express_path_cli.automation.deployments import Deployment, find_deployments
-from express_path_cli.automation.documents import released_version
+from express_path_cli.automation.documents import UNDO_HASH, released_version
 from express_path_cli.automation.ledger import HealState, PastHeal, past_heals, read_history
 from express_path_cli.automation.runs import RUN_ID, Job, Run, RunQueue, has_succeeded
 from express_path_cli.aws.options import LiveOptions
@@ -273,7 +273,7 @@ def _undo(rows: Sequence[HealOutcome], *, dry_run: bool) -> Iterator[HealOutcome
     """Undo heals of one deployment, and yield what became of each. Raise ApiError, OptionError."""
     deployment = rows[0].deployment
     aws = deployment.new_clients()
-    version = released_version(aws.ssm, deployment.runbooks.undo) if deployment.is_rolled_out else ""
+    version = released_version(aws.ssm, deployment.runbooks.undo, UNDO_HASH) if deployment.is_rolled_out else ""
     given = {**deployment.common, "DryRun": str(dry_run).lower()}
     for by_run in [{row.heal.run.run_id: row for row in rows}] if dry_run else _rounds(rows):
         jobs = [Job(run_id, deployment.runbooks.undo, {"RunId": run_id, **given}, version) for run_id in by_run]

@@ -71,8 +71,12 @@ class VerdictSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class SweepCompleted:
-    """The end of a sweep: how many parts its snapshot has, and its subnets in numbers."""
+    """The end of a sweep: how many parts its snapshot has, and its subnets in numbers.
+
+    waiting are the subnets that AWS Config should have healed and has not started for a day, None if that is not known.
+    """
 
     run: RuleRun
     parts: int
     summary: Summary
+    waiting: tuple[str, ...] | None = ()

@@ -82,9 +82,23 @@ def snapshot_entries(run: RuleRun, verdicts: Iterable[PublishedVerdict]) -> Iter
 
 def completed_entry(event: SweepCompleted) -> Entry:
     """Return the entry of a SweepCompleted."""
-    return _entry(
-        event.run, SWEEP_COMPLETED, {**_common(event.run), "parts": event.parts, **summary_json(event.summary)}
-    )
+    detail = {
+        **_common(event.run),
+        "parts": event.parts,
+        **summary_json(event.summary),
+        "waiting": waiting_json(event.waiting, event.run.region),
+    }
+    return _entry(event.run, SWEEP_COMPLETED, detail)
+
+
+def waiting_json(waiting: tuple[str, ...] | None, region: str) -> dict[str, Any] | None:
+    """Return the subnets that wait for a heal, and the command that starts it, as JSON, for events and the log."""
+    return None if waiting is None else {"subnetIds": list(waiting), "command": start_command(region)}
+
+
+def start_command(region: str) -> str:
+    """Return the command that starts the heals of a Region for which AWS Config has not done so."""
+    return f"express-path start --region {region}"
 
 
 def summary_json(summary: Summary) -> dict[str, Any]:

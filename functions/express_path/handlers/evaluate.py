@@ -1,7 +1,8 @@
 """The rule's Lambda function: parse an event of AWS Config, evaluate it, report the result, and publish it."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache
 from itertools import chain
@@ -10,19 +11,21 @@ from typing import Any
 from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from express_path.adapters.aws import Aws
+from express_path.adapters.aws import BRIEF_CONFIG, Aws
 from express_path.adapters.config_rule.events import ConfigEvent, parse_event
 from express_path.adapters.config_rule.results import put_evaluations
 from express_path.adapters.event_bus import put_entries
 from express_path.adapters.health import Fault, faults_of, runbooks_of
+from express_path.adapters.ledger import Ledger
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.adapters.serialization import verdict_with_capacity
+from express_path.adapters.unhealed import waiting_problem, waiting_subnets, without_decided
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.domain.verdict.parameters import parse_parameters
 from express_path.domain.verdict.summary import summarize
 from express_path.errors import ApiError, ExpressPathError
 from express_path.evaluation import Evaluation, RuleServices, evaluate
-from express_path.events.writer import Entry
+from express_path.events.writer import Entry, start_command
 from express_path.fields import not_in_future
 from express_path.handlers.gauges import report_sweep
 from express_path.publishing import Publication, StoredResults, results_before, rule_run
@@ -44,6 +47,8 @@ def compose_services(environment: Mapping[str, str]) -> RuleServices:
         SnapshotReader(aws, environment.get("NETWORK_ROLE_EXTERNAL_ID", "")),
         environment.get("EVENT_BUS_NAME", "default"),
         environment.get("STACK_ID", ""),
+        environment.get("REMEDIATION_MODE", "OFF"),
+        environment.get("LEDGER_TABLE_NAME", ""),
     )
 
 
@@ -122,10 +127,12 @@ def _report(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) 
         _publish(services, publication.changes(accepted))
         return len(accepted)
     summary = summarize(evaluation.everything)
-    rejected = _publish(services, chain(publication.changes(accepted), publication.sweep(summary)))
+    waiting, waiting_faults = _waiting(services, publication)
+    rejected = _publish(services, chain(publication.changes(accepted), publication.sweep(summary, waiting)))
     network_role_arn = parse_parameters(event.parameters).network_role_arn or ""
     faults = [
         *_faults(evaluation, rejected),
+        *waiting_faults,
         *faults_of(services.aws, services.stack_id, event.rule_name, network_role_arn),
     ]
     for fault in faults:
@@ -159,6 +166,34 @@ def _faults(evaluation: Evaluation, rejected: str) -> Iterator[Fault]:
             f"{evaluation.became_unresolved} paths became unknown (UNRESOLVED_EGRESS), although no recorded resource "
             "changed: a resource of another account did, or the function may read less",
         )
+
+
+def _waiting(services: RuleServices, publication: Publication) -> tuple[tuple[str, ...] | None, Sequence[Fault]]:
+    """Return the subnets that AWS Config should have healed and has not started for a day, and whether that is a fault.
+
+    None of them is known if a read fails, which is a fault, too.
+    """
+    if services.mode == "OFF":
+        return (), ()
+    component = "heals"
+    try:
+        waiting = _find_waiting(services, publication)
+    except ExpressPathError as error:
+        return None, [Fault(component, f"whether subnets wait for a heal could not be checked: {error}")]
+    problem = waiting_problem(waiting, start_command(services.aws.region))
+    return tuple(waiting), [Fault(component, problem)] if problem else ()
+
+
+def _find_waiting(services: RuleServices, publication: Publication) -> list[str]:
+    """Return the subnets that wait for a heal; none while heals are stopped. Raise ApiError, RecordError."""
+    aws = replace(services.aws, client_config=BRIEF_CONFIG)
+    since, rule_name = publication.healable_since(), publication.run.rule_name
+    waiting = waiting_subnets(aws.config, rule_name, since, datetime.now(UTC))
+    ledger = Ledger(aws.dynamodb, services.ledger_table)
+    if not waiting or ledger.stop():
+        return []
+    verdicts = publication.evaluation.everything
+    return without_decided(ledger, waiting, {verdict.subnet_id: str(verdict.route_table_id) for verdict in verdicts})
 
 
 def _results_before(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) -> StoredResults:

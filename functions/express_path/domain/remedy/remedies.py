@@ -218,6 +218,11 @@ def remedy(verdict: Verdict, evaluator: Evaluator | None) -> Remedy | None:
     return association([verdict], endpoint, owner_of(endpoint) or owner)
 
 
+def is_accepted(found: Remedy | None) -> bool:
+    """Return whether a heal would accept a remedy: it associates route tables, and nobody's code owns the endpoint."""
+    return found is not None and found.endpoint is not None and not owner_of(found.endpoint)
+
+
 def _transit_text(table: RouteTable, concern: Concern) -> str:
     """Return why no command is shown for a table that traffic of other VPCs consults, and what to do first."""
     when = "yet" if concern.code is Blocker.TRANSIT_TRAFFIC else "before you know whether other VPCs use it"
