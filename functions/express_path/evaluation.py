@@ -34,15 +34,14 @@ _STEP = timedelta(milliseconds=1)
 class RuleServices:
     """What evaluations need; snapshots remembers prefix lists between events.
 
-    bus_name is the event bus to publish on. stack_id is the ID of the function's stack, whose parts a sweep checks. mode is
-    the stack's RemediationMode, and ledger_table its ledger.
+    bus_name is the event bus to publish on. stack_id is the ID of the function's stack, whose parts a sweep checks, and
+    ledger_table its ledger.
     """
 
     aws: Aws
     snapshots: SnapshotReader
     bus_name: str = "default"
     stack_id: str = ""
-    mode: str = "OFF"
     ledger_table: str = ""
 
 

@@ -328,7 +328,8 @@ def test_the_operator_can_act_only_on_what_the_roll_out_deployed() -> None:
     values = {"AWS::AccountId": "210987654321", "AWS::Partition": "aws", "RuleName": "", "LedgerTableName": "ledger"}
     [policy] = template("operator-role")["Resources"]["OperatorRole"]["Properties"]["Policies"]
     statements = resolved(policy["PolicyDocument"], values)["Statement"]
-    assert [row["Sid"] for row in statements if row["Resource"] == "*"] == ["ListStacks", "ListRuns"]
+    of_everything = ["ListStacks", "ListRuns", "SeeExceptionsAndRouteTables", "StartHeals"]
+    assert [row["Sid"] for row in statements if row["Resource"] == "*"] == of_everything
     ssm, roles = "arn:aws:ssm:us-east-1:210987654321:", "arn:aws:iam::210987654321:role/"
     to_systems_manager = {"iam:PassedToService": ["ssm.amazonaws.com"]}
     for action, allowed, others in (
@@ -349,3 +350,7 @@ def test_the_operator_can_act_only_on_what_the_roll_out_deployed() -> None:
         for resource, expected in ((allowed, True), (others, False)):
             request = Authorization(action, resource, to_systems_manager)
             assert is_allowed(statements, request) is expected, (action, resource)
+    role_arn = f"{roles}express-path/automation/rule-AutomationRole-1A2B"
+    for service, expected in (("", True), ("config.amazonaws.com", True), ("lambda.amazonaws.com", False)):
+        keys = {"iam:PassedToService": [service]} if service else {}
+        assert is_allowed(statements, Authorization("iam:PassRole", role_arn, keys)) is expected, service

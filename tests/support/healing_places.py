@@ -130,11 +130,15 @@ class HealingPlace:
         """Create the rule, and let AWS Config start the heal of what it flags."""
         configure_remediation(self.client("config"), self.given)
 
-    def remediate(self, *subnet_ids: str) -> None:
-        """Let AWS Config remediate these subnets, and wait for the runs."""
+    def flag(self, *subnet_ids: str) -> None:
+        """Store results of the rule that these subnets are NON_COMPLIANT."""
         for subnet_id in subnet_ids:
             flagged = Result(RULE, ("AWS::EC2::Subnet", subnet_id), "NON_COMPLIANT", 0, 0, 0, "-")
             results_of(self.account_id, self.region).store(flagged)
+
+    def remediate(self, *subnet_ids: str) -> None:
+        """Let AWS Config remediate these subnets, and wait for the runs."""
+        self.flag(*subnet_ids)
         Remediation(self.seen, self.automation).remediate(RULE)
 
     def exceptions(self) -> set[str]:

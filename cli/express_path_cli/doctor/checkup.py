@@ -63,7 +63,7 @@ QUESTIONS = (
     *_questions(HEALING, healing.plan_function),
     Question(HEALING, "plan-role", partial(healing.role, "PlanRole", HEALS_FAIL)),
     *_questions(HEALING, healing.ledger, healing.approval),
-    *_questions(HEALING, healing.exceptions, required=False),
+    *_questions(HEALING, healing.exceptions, healing.waiting, required=False),
     *_questions(HEALING, healing.endpoint_service),
     *_questions(HEALING, healing.endpoint_quota, healing.automations, healing.calendar, required=False),
 )

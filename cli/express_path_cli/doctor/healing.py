@@ -25,12 +25,14 @@ from express_path.adapters.health import (
     target_problem,
 )
 from express_path.adapters.ledger_policy import others_keep_table, policy_problem, read_policy
+from express_path.adapters.unhealed import waiting_problem
 from express_path.domain.heal.endpoints import counts_against_quota
 from express_path.domain.heal.ledger import Stop
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, Quota
 from express_path.domain.network.snapshot import is_express_service
 from express_path_cli.automation.documents import content_hash
 from express_path_cli.automation.exceptions import MAX_CLEARED
+from express_path_cli.automation.starts import waiting_for_heals
 from express_path_cli.automation.stops import read_stop
 from express_path_cli.doctor.check_context import CheckContext, needed
 from express_path_cli.doctor.rule import read_and_check_function
@@ -115,7 +117,8 @@ def check_exceptions(subnet_ids: Sequence[str], rule: str) -> CheckResult:
     return warn(
         f"{count_text(len(subnet_ids), 'subnet')} with a remediation exception, usually because heals failed too "
         f"often: {', '.join(cleared)}{rest}",
-        "find the cause with express-path explain, fix it, then delete the exceptions so that AWS Config tries again",
+        "find the cause with express-path explain, fix it, and delete the exceptions; after that, start the heals: "
+        "express-path start",
         f"aws configservice delete-remediation-exceptions --config-rule-name {shlex.quote(rule)} --resource-keys {keys}",
     )
 
@@ -269,6 +272,21 @@ def exceptions(context: CheckContext) -> CheckResult:
     name = needed(context.rule).name
     needed(context.remediation())
     return check_exceptions(list_exceptions(context.aws.config, name), name)
+
+
+def waiting(context: CheckContext) -> CheckResult:
+    """Return whether AWS Config starts the heals of subnets that could be healed, in modes ON and APPROVAL."""
+    name, remediation, table = needed(context.rule).name, context.remediation(), context.output("LedgerTableName")
+    needed(table if remediation and remediation.automatic else None)
+    return check_waiting(waiting_for_heals(context.aws, name, table, context.now), context.aws_options)
+
+
+def check_waiting(subnet_ids: Sequence[str], options: str) -> CheckResult:
+    """Return whether subnets could be healed and AWS Config has started no run for a day. options select the place."""
+    command = f"express-path start{options}"
+    if problem := waiting_problem(subnet_ids, command):
+        return warn(problem, "start them; if they stay, express-path explain shows what blocks a heal", command)
+    return ok("no subnet waits for a heal")
 
 
 def endpoint_service(context: CheckContext) -> CheckResult:

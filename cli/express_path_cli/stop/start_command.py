@@ -31,8 +31,8 @@ express-path start --organization --role-name Operations --all-regions  # in the
 """
 SCHEMA_VERSION = 1
 _STARTED = {
-    "ON": "started the heals of {subnets}, which are still NON_COMPLIANT",
-    "APPROVAL": "started the requests to the approvers for {subnets}, which are still NON_COMPLIANT",
+    "ON": "started heals of {subnets} still NON_COMPLIANT",
+    "APPROVAL": "started requests to the approvers for {subnets} still NON_COMPLIANT",
 }
 """What is started for NON_COMPLIANT subnets, by remediation mode."""
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from express_path.adapters.unhealed import waiting_problem
 from express_path.domain.heal.ledger import StartedBy
 from express_path_cli.automation.deployments import NOT_DEPLOYED
 from express_path_cli.automation.ledger import HealState, PastHeal
@@ -19,7 +20,16 @@ from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.tables import Record, Screen, print_lines, record_lines
 from express_path_cli.terminal.texts import count_text
-from express_path_cli.undo.undoing import FoundHeal, FoundHeals, find_heals, healed_at, parse_since, with_principals
+from express_path_cli.undo.undoing import (
+    FoundHeal,
+    FoundHeals,
+    WaitingHeals,
+    find_heals,
+    find_waiting_heals,
+    healed_at,
+    parse_since,
+    with_principals,
+)
 
 SCHEMA_VERSION = 1
 
@@ -29,11 +39,15 @@ def newest(found: FoundHeals) -> list[FoundHeal]:
     return sorted(found.heals, key=lambda row: (healed_at(row.heal), row.heal.run.run_id), reverse=True)
 
 
-def as_heals_json(found: FoundHeals) -> str:
+def as_heals_json(found: FoundHeals, waiting: Sequence[WaitingHeals]) -> str:
     """Return the document; a time or id is null if it did not happen."""
-    heals = [_heal(row) for row in newest(found)]
-    failures = [failure.fields() for failure in found.failures]
-    return json_document(SCHEMA_VERSION, {"heals": heals, "withoutStack": found.without_stack, "failures": failures})
+    document = {
+        "heals": [_heal(row) for row in newest(found)],
+        "waiting": [row.fields() for row in waiting],
+        "withoutStack": found.without_stack,
+        "failures": [failure.fields() for failure in found.failures],
+    }
+    return json_document(SCHEMA_VERSION, document)
 
 
 def _heal(row: FoundHeal) -> dict[str, Any]:
@@ -68,8 +82,8 @@ _LAYOUTS = (
 )
 
 
-def as_heals_table(found: FoundHeals, screen: Screen) -> Iterator[str]:
-    """Yield the heals, newest first, the commands about them, and the number of heals in each state."""
+def as_heals_table(found: FoundHeals, waiting: Sequence[WaitingHeals], screen: Screen) -> Iterator[str]:
+    """Yield the heals, newest first, the commands about them, what waits, and the number of heals in each state."""
     heals = newest(found)
     if heals:
         yield from record_lines([_record(row) for row in heals], _LAYOUTS, screen)
@@ -79,6 +93,8 @@ def as_heals_table(found: FoundHeals, screen: Screen) -> Iterator[str]:
         yield "to undo them, or to see what to look for in CloudTrail if they are UNCONFIRMED:"
         yield from (f"  {row.deployment.undo_command(row.heal.run.run_id)}" for row in known)
         yield ""
+    for place in waiting:
+        yield f"{place.deployment}: {waiting_problem(place.subnet_ids, place.deployment.start_command)}"
     yield _summary([row.heal for row in heals])
 
 
@@ -141,20 +157,28 @@ def heals(
     """List past heals: what each one changed, when, in which run, its state, and the command that undoes it.
 
     The newest heal is first. Reads the ledger of each stack, and who started each run from Systems Manager, which lists runs
-    for a limited time. Changes nothing. Exit status: 0 listed, or there is no stack; 2 a ledger could not be read.
+    for a limited time. In modes ON and APPROVAL, it also names the subnets that could be healed and for which AWS Config has
+    started no run for a day. Changes nothing.
+
+    Exit status: 0 listed, or there is no stack; 2 a ledger could not be read.
     """
     start = parse_since(since)
     with watching(quiet=quiet) as watch:
         found = find_heals(live, watch).only(lambda heal: not vpc or heal.run.vpc_id in vpc)
         found = found.since(start) if start else found
         found, unread = with_principals(found, live.workers, watch)
+        waiting, unknown = find_waiting_heals(found, live.workers, watch)
     stacks = count_text(len(unread), "stack")
     notes = [f"who started the heals of {stacks} is not known: {one_line(failure.error)}" for failure in unread[:1]]
+    notes += [
+        f"which subnets of {count_text(len(unknown), 'stack')} wait for a heal is not known: {one_line(failure.error)}"
+        for failure in unknown[:1]
+    ]
     show_failures_and_notes(found.failures, notes, quiet=quiet)
     if form is TableFormat.JSON:
-        echo(as_heals_json(found), nl=False)
+        echo(as_heals_json(found, waiting), nl=False)
     elif found.ledgers:
-        print_lines(partial(as_heals_table, found))
+        print_lines(partial(as_heals_table, found, waiting))
     elif not found.failures:
         echo(f"no heals: {NOT_DEPLOYED}")
     raise typer.Exit(UNDETERMINED if found.failures else 0)

@@ -17,6 +17,7 @@ from express_path_cli.automation.deployments import Deployment, find_deployments
 from express_path_cli.automation.documents import UNDO_HASH, released_version
 from express_path_cli.automation.ledger import HealState, PastHeal, past_heals, read_history
 from express_path_cli.automation.runs import RUN_ID, Job, Run, RunQueue, has_succeeded
+from express_path_cli.automation.starts import find_waiting
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.sources.named import resources_named
@@ -123,6 +124,36 @@ def with_principals(found: FoundHeals, workers: int, watch: Watch) -> tuple[Foun
         for row in found.heals
     ]
     return replace(found, heals=heals), task_pool.failures
+
+
+@dataclass(frozen=True, slots=True)
+class WaitingHeals:
+    """The subnets of a deployment that AWS Config should have healed and has not started for a day."""
+
+    deployment: Deployment
+    subnet_ids: Sequence[str]
+
+    def fields(self) -> dict[str, Any]:
+        """Return them for JSON, with the command that starts their heals."""
+        return {
+            **self.deployment.fields(),
+            "subnetIds": list(self.subnet_ids),
+            "command": self.deployment.start_command,
+        }
+
+
+def find_waiting_heals(
+    found: FoundHeals, workers: int, watch: Watch
+) -> tuple[Sequence[WaitingHeals], Sequence[Failure]]:
+    """Return the subnets that wait for a heal in the deployments with some, and what could not be read of that."""
+    now = datetime.now(UTC)
+
+    def read(deployment: Deployment) -> WaitingHeals:
+        return WaitingHeals(deployment, find_waiting(deployment.new_clients(), deployment, now))
+
+    with TaskPool(workers, watch) as task_pool:
+        waiting = [row for _, row in task_pool.run(found.ledgers, read) if row.subnet_ids]
+    return sorted(waiting, key=lambda row: row.deployment.key), task_pool.failures
 
 
 def parse_since(text: str | None) -> datetime | None:

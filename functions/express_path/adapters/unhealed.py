@@ -41,7 +41,8 @@ def flagged_since(
 ) -> dict[str, datetime]:
     """Read the subnets that AWS Config has as NON_COMPLIANT, each with the time of that result. Raise ApiError.
 
-    A result is stored again only if it changed, so a subnet has been NON_COMPLIANT since then. most: how many are read.
+    A sweep reports only results that changed, so a subnet has been NON_COMPLIANT at least since then. most: how many are
+    read.
     """
     limits = {"PageSize": PAGE, **({"MaxItems": most} if most else {})}
     operation, wanted = "get_compliance_details_by_config_rule", ["NON_COMPLIANT"]
@@ -146,8 +147,8 @@ def waiting_problem(waiting: Sequence[str], command: str) -> str:
     rest = f" and {len(waiting) - MAX_NAMED} more" if len(waiting) > MAX_NAMED else ""
     least = "at least " if len(waiting) == MAX_WAITING else ""
     return (
-        f"AWS Config has not started a heal for a day of {least}{len(waiting)} NON_COMPLIANT subnets that could be healed: "
-        f"{named}{rest}; to start their heals: {command}"
+        f"NON_COMPLIANT subnets could be healed, and AWS Config has started no run for a day: {least}{len(waiting)} of them, "
+        f"{named}{rest} (to start their heals: {command})"
     )
 
 

@@ -15,7 +15,7 @@ from express_path.adapters.aws import BRIEF_CONFIG, Aws
 from express_path.adapters.config_rule.events import ConfigEvent, parse_event
 from express_path.adapters.config_rule.results import put_evaluations
 from express_path.adapters.event_bus import put_entries
-from express_path.adapters.health import Fault, faults_of, runbooks_of
+from express_path.adapters.health import Fault, faults_of, read_remediation, runbooks_of
 from express_path.adapters.ledger import Ledger
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.adapters.serialization import verdict_with_capacity
@@ -47,7 +47,6 @@ def compose_services(environment: Mapping[str, str]) -> RuleServices:
         SnapshotReader(aws, environment.get("NETWORK_ROLE_EXTERNAL_ID", "")),
         environment.get("EVENT_BUS_NAME", "default"),
         environment.get("STACK_ID", ""),
-        environment.get("REMEDIATION_MODE", "OFF"),
         environment.get("LEDGER_TABLE_NAME", ""),
     )
 
@@ -173,8 +172,6 @@ def _waiting(services: RuleServices, publication: Publication) -> tuple[tuple[st
 
     None of them is known if a read fails, which is a fault, too.
     """
-    if services.mode == "OFF":
-        return (), ()
     component = "heals"
     try:
         waiting = _find_waiting(services, publication)
@@ -185,9 +182,12 @@ def _waiting(services: RuleServices, publication: Publication) -> tuple[tuple[st
 
 
 def _find_waiting(services: RuleServices, publication: Publication) -> list[str]:
-    """Return the subnets that wait for a heal; none while heals are stopped. Raise ApiError, RecordError."""
+    """Return the subnets that wait for a heal: none in mode OFF, or while heals are stopped. Raise ApiError, RecordError."""
     aws = replace(services.aws, client_config=BRIEF_CONFIG)
     since, rule_name = publication.healable_since(), publication.run.rule_name
+    remediation = read_remediation(aws.config, rule_name) if since else None
+    if remediation is None or not remediation.automatic:
+        return []
     waiting = waiting_subnets(aws.config, rule_name, since, datetime.now(UTC))
     ledger = Ledger(aws.dynamodb, services.ledger_table)
     if not waiting or ledger.stop():

@@ -89,6 +89,11 @@ NEGATIONS = {
     "ArnNotLike": "ArnLike",
 }
 SETS = ("ForAllValues", "ForAnyValue")
+IF_EXISTS = "IfExists"
+"""How an operator ends that holds without a value.
+
+https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html
+"""
 
 NOT_GIVEN = (
     "dynamodb:attributes",
@@ -111,6 +116,8 @@ def _holds(operator: str, key: str, expected: Sequence[str], keys: Mapping[str, 
     wanted = [_literal(str(text)) for text in expected]
     if operator == "Null":
         return (not values) is (wanted[0].lower() == "true")
+    if operator.endswith(IF_EXISTS):
+        return not values or _holds(operator.removesuffix(IF_EXISTS), key, expected, keys)
     prefix, _, name = operator.rpartition(":")
     if prefix and prefix not in SETS:
         raise UnsupportedPolicyError("the set operator", operator)

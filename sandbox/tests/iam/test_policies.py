@@ -66,6 +66,8 @@ def test_actions_and_resources_are_matched(element: str, value: Any, *, expected
         ({"ForAnyValue:StringEquals": {"aws:Missing": ["a"]}}, False),
         ({"StringEquals": {"aws:ResourceTag/Team": "net"}, "Null": {"aws:TagKeys": "true"}}, False),
         ({"Bool": {"aws:SecureTransport": "true"}}, False),
+        ({"StringEqualsIfExists": {"aws:ResourceTag/Team": "web"}}, False),
+        ({"StringEqualsIfExists": {"aws:Missing": "a"}}, True),
     ],
 )
 def test_conditions_work_as_in_iam(condition: dict[str, Any], *, expected: bool) -> None:

@@ -47,7 +47,7 @@ def test_a_healthy_deployment_is_ok() -> None:
     assert "healing is off" in checks["mode"]["finding"]
     assert "last ran 0 minutes ago" in checks["last-run"]["finding"]
     asked = {question.name for question in QUESTIONS}
-    assert asked - checks.keys() == {"network-role", "calendar", "approval", "security-hub"}
+    assert asked - checks.keys() == {"network-role", "calendar", "approval", "security-hub", "waiting"}
 
 
 def test_doctor_only_reads(sandbox: Sandbox) -> None:
@@ -166,7 +166,7 @@ def test_the_json_is_one_document() -> None:
     assert [check["name"] for check in document["checks"]] == [
         question.name
         for question in QUESTIONS
-        if question.name not in ("network-role", "calendar", "approval", "security-hub")
+        if question.name not in ("network-role", "calendar", "approval", "security-hub", "waiting")
     ]
 
 

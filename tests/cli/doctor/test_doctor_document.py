@@ -1,11 +1,14 @@
 """The policy of the troubleshooting document has exactly the permissions needed."""
 
 import json
+from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from config_rule_sandbox.config.remediation.service import Remediation
+from config_rule_sandbox.config.results import Result, results_of
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.iam.requests import enforced
 from config_rule_sandbox.networks.account import Account
@@ -14,11 +17,14 @@ from config_rule_sandbox.networks.public_sides import BehindFirewall
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.service_quotas.quotas import applied_quotas
 from config_rule_sandbox.ssm import Automation
+from express_path.adapters import unhealed
+from express_path_cli.automation import starts
 from express_path_cli.doctor.permissions import OPTIONAL, REQUIRED
 from tests.cli.doctor.whole_stack import WholeStack, topic_with_subscription
-from tests.cli.heal.healing_stack import deployed
+from tests.cli.heal.healing_stack import deployed, make_stack
 from tests.support.command import invoke
 from tests.support.config_aggregator import Aggregator, answering
+from tests.support.heals import RULE, Vpc, configure_remediation
 from tests.support.network import Builder, Private
 
 DOCUMENT = (Path(__file__).parents[3] / "docs" / "troubleshoot.md").read_text(encoding="utf-8")
@@ -56,7 +62,8 @@ def called(sandbox: Sandbox) -> set[str]:
 
 
 def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With only this policy, no check is UNKNOWN, and every action that it allows is used."""
+    """With only this policy, no check is UNKNOWN, and every action that it allows is used. A subnet waits for its heal."""
+    monkeypatch.setattr(unhealed, "QUIET", timedelta())
     private = Private(builder)
     gateway = builder.ec2.create_transit_gateway()["TransitGateway"]["TransitGatewayId"]
     attachment = {"TransitGatewayId": gateway, "VpcId": private.vpc, "SubnetIds": [private.subnet]}
@@ -70,7 +77,8 @@ def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, m
     with Automation(sandbox) as automation, Remediation(sandbox, automation):
         automation.knobs.open_calendars.add("freeze")
         topic = topic_with_subscription(sandbox, "AutomationApprovals")
-        assert WholeStack(sandbox, ChangeCalendarName="freeze", Approvers="ann", ApprovalTopicArn=topic).rule
+        settings = {"RemediationMode": "APPROVAL", "Approvers": "ann", "ApprovalTopicArn": topic}
+        assert WholeStack(sandbox, ChangeCalendarName="freeze", **settings).rule
         credentials = somebody(sandbox)
         sandbox.calls.clear()
         for name, value in credentials.items():
@@ -78,7 +86,10 @@ def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, m
         monkeypatch.delenv("AWS_SESSION_TOKEN")
         with enforced(sandbox):
             checks = json.loads(invoke(["doctor", "--format", "json"]).stdout)["checks"]
-    assert [check["finding"] for check in checks if check["state"] != "OK"] == []
+    [waiting] = [check for check in checks if check["state"] != "OK"]
+    assert waiting["name"] == "waiting"
+    assert private.subnet in waiting["finding"]
+    assert waiting["command"] == "express-path start"
     assert called(sandbox) == actions("ReadNetwork") | actions("CheckUp")
 
 
@@ -133,12 +144,52 @@ def test_an_aggregator_needs_one_statement(sandbox: Sandbox, builder: Builder) -
     assert called(sandbox) == actions("Aggregator")
 
 
-def test_list_of_heals_needs_the_stack_and_one_read(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The heals command reads the stack's outputs and scans the ledger."""
-    with deployed(sandbox, monkeypatch):
+@pytest.fixture
+def flagged(sandbox: Sandbox, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Yield a subnet that waits for its heal in mode ON, where every permission is required and a user has the policy."""
+    monkeypatch.setattr(unhealed, "QUIET", timedelta())
+    with deployed(sandbox, monkeypatch) as made, Remediation(sandbox, made.automation):
+        sandbox.client("cloudformation").delete_stack(StackName="express-path")
+        make_stack(sandbox, made, mode="ON")
+        configure_remediation(sandbox.client("config"), made.given)
+        result = Result(RULE, ("AWS::EC2::Subnet", vpc.subnet), "NON_COMPLIANT", 0, 0, 0, "-")
+        results_of(sandbox.account_id, sandbox.region).store(result)
+        credentials = somebody(sandbox)
+        for name, value in credentials.items():
+            monkeypatch.setenv(name, value)
+        monkeypatch.delenv("AWS_SESSION_TOKEN")
         sandbox.calls.clear()
-        assert invoke(["heals"]).exit_code == 0
-        assert called(sandbox) == actions("Heals")
+        yield vpc.subnet
+
+
+def test_list_of_heals_needs_one_statement(sandbox: Sandbox, flagged: str) -> None:
+    """The heals command reads the stack's outputs, the ledger, and which subnets wait for a heal."""
+    with enforced(sandbox):
+        result = invoke(["heals"])
+    assert (result.exit_code, result.stderr) == (0, "")
+    assert f"for a day: 1 of them, {flagged} (to start their heals: express-path start --region " in result.stdout
+    assert called(sandbox) == actions("Heals")
+
+
+def test_start_needs_one_statement_and_the_role_that_stops(
+    sandbox: Sandbox, flagged: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AWS Config starts the heal with the permissions of the person, who passes it the role of its remediation."""
+    monkeypatch.setattr(starts, "POLL_SECONDS", 0.01)
+    iam: Client = sandbox.client("iam")
+    trusted = {"Effect": "Allow", "Principal": {"AWS": f"arn:aws:iam::{sandbox.account_id}:root"}, "Action": "sts:AssumeRole"}
+    trust = json.dumps({"Statement": [trusted]})
+    iam.create_role(RoleName="stop", Path="/express-path/automation/", AssumeRolePolicyDocument=trust)
+    everything = json.dumps(
+        {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
+    )
+    iam.put_role_policy(RoleName="stop", PolicyName="stop", PolicyDocument=everything)
+    with enforced(sandbox):
+        result = invoke(["start", "--yes", "--format", "json"])
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["places"][0]["startedHeals"] == [flagged]
+    own = {call for call in called(sandbox) if call in actions("Start")}
+    assert own | {"iam:PassRole"} == actions("Start")
 
 
 def somebody(sandbox: Sandbox) -> dict[str, str]:

@@ -6,13 +6,16 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.config.remediation.memory import remediations_of
 from config_rule_sandbox.http.direct import acting_in
 from config_rule_sandbox.ssm import Automation
-from express_path_cli.automation import stops
+from express_path_cli.automation import starts, stops
+from org.expansion import runbook
 from tests.cli.org.organizations import REGIONS, ROLE, Organization
 from tests.cli.stop.test_stop import hold
 from tests.support.command import invoke
 from tests.support.healing_places import HealingPlace
+from tests.support.heals import HEAL
 from tests.support.ledgers import LEDGER
 
 pytestmark = pytest.mark.slow
@@ -65,10 +68,37 @@ def test_every_stack_is_stopped_and_started(data: HealingPlace, web: HealingPlac
     assert started.stdout.splitlines() == [
         f"stopped in 2 stacks since {item['stoppedAt']} by {item['by']}: INC-1234",
         "heals are allowed again in 2 stacks; not stopped before: 0 stacks",
-        "mode ON (2 stacks): AWS Config heals what the next evaluation finds NON_COMPLIANT",
+        "mode ON (2 stacks): started heals of 0 subnets still NON_COMPLIANT; already running: 0",
         "failed: 0; without a stack: 1",
     ]
     assert data.stop_item() == web.stop_item() == {}
+
+
+def test_heals_are_started_with_the_operators_permissions(
+    data: HealingPlace, web: HealingPlace, automation: Automation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AWS Config starts what is NON_COMPLIANT in each account. Another runbook than that of the release is never started."""
+    monkeypatch.setattr(starts, "LONGEST_WAIT", 0.0)
+    for place in (data, web):
+        place.configure_remediation()
+        place.flag(place.add_vpc().subnet)
+    changed = json.dumps(runbook(HEAL) | {"description": "another"})
+    ssm = web.client("ssm")
+    ssm.update_document(Name=HEAL, Content=changed, DocumentVersion="$LATEST")
+    ssm.update_document_default_version(Name=HEAL, DocumentVersion="2")
+    status, document, lines = run("start", "--dry-run")
+    assert (status, [len(row["toStart"]) for row in document["places"]]) == (2, [1])
+    status, document, lines = run("start", "--yes")
+    started = {row["accountName"]: len(row["startedHeals"]) for row in document["places"]}
+    assert (status, started) == (2, {"data": 1, "web": 0})
+    [line] = lines
+    assert f"runbook {HEAL}, version 2, is not the runbook of this version of express-path" in line
+    [call] = data.sandbox.calls.of("config", "StartRemediationExecution")
+    assert call.account_id == data.account_id
+    [[remediation]] = remediations_of(data.account_id, data.region).runs.values()
+    assert remediation.execution is not None
+    automation.wait(remediation.execution.id)
+    assert (len(data.endpoints()), web.endpoints()) == (1, {})
 
 
 def test_a_stop_needs_few_calls_in_each_place(data: HealingPlace, organization: Organization) -> None:

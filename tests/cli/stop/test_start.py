@@ -82,7 +82,7 @@ def test_heals_go_on_after_a_stop_whatever_starts_a_remediation(
     started = invoke_at_terminal(["start"], "y\n")
     assert started.returncode == 0, started.stderr
     assert "Allow heals again in 1 stack, and start heals of 1 subnet? [y/N]" in started.stdout
-    assert "mode ON (1 stack): started the heals of 1 subnet, which are still NON_COMPLIANT; already running: 0\n" in (
+    assert "mode ON (1 stack): started heals of 1 subnet still NON_COMPLIANT; already running: 0\n" in (
         started.stdout
     )
     assert runs(deployment, memory) == {vpc.subnet: ["SUCCEEDED", "SUCCEEDED"]}
@@ -169,7 +169,7 @@ def test_in_mode_approval_the_approvers_are_asked(
     flag(vpc.subnet)
     result = invoke(["start", "--yes"])
     assert result.exit_code == 0, result.stderr
-    assert "mode APPROVAL (1 stack): started the requests to the approvers for 1 subnet" in result.stdout
+    assert "mode APPROVAL (1 stack): started requests to the approvers for 1 subnet" in result.stdout
     [[run]] = memory.runs.values()
     assert run.execution is not None
     assert approval.settled(run.execution.id) == "Waiting"
@@ -202,7 +202,7 @@ def test_what_aws_config_does_not_start_is_said(
     result = invoke(["start", "--yes"])
     assert (result.exit_code, said in result.stderr, bool(result.stderr)) == (status, True, bool(said))
     assert "heals are allowed again in 1 stack" in result.stdout
-    assert ("started the heals of 1 subnet" in result.stdout) is (status == 0)
+    assert ("started heals of 1 subnet" in result.stdout) is (status == 0)
     assert deployment.ledger.item("STOP") == {}
     twice = answer is RemediationOnDemand.STARTED_TWICE
     assert runs(deployment, memory) == ({vpc.subnet: ["SUCCEEDED", "SUCCEEDED"]} if twice else {})
@@ -244,7 +244,7 @@ def test_a_request_names_at_most_a_hundred_subnets(
     sandbox.answers.remediation_on_demand = RemediationOnDemand.IGNORED
     flag(*(f"subnet-{number:08x}" for number in range(250)))
     result = invoke(["start", "--yes"])
-    assert "started the heals of 250 subnets" in result.stdout
+    assert "started heals of 250 subnets" in result.stdout
     requests = sandbox.calls.of("config", "StartRemediationExecution")
     assert [len(call.parameters["ResourceKeys"]) for call in requests] == [100, 100, 50]
     del deployment, builder

@@ -224,7 +224,7 @@ def test_every_stack_of_the_account_is_stopped(deployment: Deployment, sandbox: 
     sandbox.client("cloudformation").delete_stack(StackName="stranger")
     started = invoke(["start", "--yes"])
     assert started.exit_code == 0, started.stderr
-    assert "mode ON (1 stack): started the heals of 0 subnets, which are still NON_COMPLIANT; " in started.stdout
+    assert "mode ON (1 stack): started heals of 0 subnets still NON_COMPLIANT; " in started.stdout
     assert deployment.ledger.item(STOP_ID) == {}
     assert dynamodb.scan(TableName="other-ledger")["Items"] == []
 
