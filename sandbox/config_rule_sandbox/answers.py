@@ -4,8 +4,9 @@ The first answer of a switch is the one that the sandbox gives unless a test wan
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import get_type_hints
 
 
 class RemediationTrigger(StrEnum):
@@ -86,18 +87,23 @@ class Answers:
 
     def set(self, switch: str, answer: str) -> None:
         """Give another answer of a switch, by the names that `others` yields. ValueError for an unknown name."""
-        kinds = {field.name: type(field.default) for field in fields(Answers)}
-        if switch not in kinds:
-            raise ValueError(f"{switch!r} is none of the switches {', '.join(kinds)}")
-        setattr(self, switch, kinds[switch](answer))
+        known = switches()
+        if switch not in known:
+            raise ValueError(f"{switch!r} is none of the switches {', '.join(known)}")
+        setattr(self, switch, known[switch](answer))
 
     def reset(self) -> None:
         """Turn every switch back to the sandbox's own answer."""
-        for field in fields(Answers):
-            setattr(self, field.name, field.default)
+        for switch, kind in switches().items():
+            setattr(self, switch, next(iter(kind)))
+
+
+def switches() -> dict[str, type[StrEnum]]:
+    """Return the answers of each switch by its name: the members of an enum, the sandbox's own answer first."""
+    return get_type_hints(Answers)
 
 
 def others() -> Iterator[tuple[str, str]]:
     """Yield each switch with each answer that is not the sandbox's own."""
-    for field in fields(Answers):
-        yield from ((field.name, str(answer)) for answer in type(field.default) if answer is not field.default)
+    for switch, kind in switches().items():
+        yield from ((switch, str(answer)) for answer in list(kind)[1:])

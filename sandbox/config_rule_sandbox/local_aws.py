@@ -87,7 +87,9 @@ class AwsConfig:
             capture = is_told or time.monotonic() >= self._captured + CAPTURE_SECONDS
             if capture:
                 self._captured = time.monotonic()
-            self._healing = threading.Thread(target=self._heal, args=(automatic,), kwargs={"capture": capture}, daemon=True)
+            self._healing = threading.Thread(
+                target=self._heal, args=(automatic,), kwargs={"capture": capture}, daemon=True
+            )
             self._healing.start()
         return busy or is_told
 

@@ -88,7 +88,9 @@ def _has_remediation(aws: Aws, deployment: Deployment) -> bool:
     asks = deployment.mode == "APPROVAL"
     runbook = deployment.runbooks.approval if asks else deployment.runbooks.heal
     expected = {"TargetId": runbook, **deployment.common}
-    values = {name: value.get("StaticValue", {}).get("Values") for name, value in found[0].get("Parameters", {}).items()}
+    values = {
+        name: value.get("StaticValue", {}).get("Values") for name, value in found[0].get("Parameters", {}).items()
+    }
     actual = {"TargetId": found[0]["TargetId"], **{name: "".join(values.get(name) or ()) for name in deployment.common}}
     for name, value in expected.items():
         if actual[name] != value:

@@ -114,7 +114,10 @@ def _question(stopped: Sequence[StoppedDeployment], planned: Sequence[Start]) ->
 def _planned(planned: Sequence[Start]) -> Iterator[str]:
     for start in planned:
         for what, subnets in (
-            ("would clear the remediation exceptions, which a service control policy caused, of", start.exceptions.cleared),
+            (
+                "would clear the remediation exceptions, which a service control policy caused, of",
+                start.exceptions.cleared,
+            ),
             (_LEFT, start.exceptions.left),
             (_DECIDED, start.heals.decided),
         ):

@@ -36,9 +36,7 @@ def batches(subnet_ids: Sequence[str]) -> Iterator[Sequence[str]]:
         yield subnet_ids[start : start + MAX_KEYS]
 
 
-def flagged_since(
-    config: "ConfigServiceClient", rule_name: str, most: int | None = None
-) -> dict[str, datetime]:
+def flagged_since(config: "ConfigServiceClient", rule_name: str, most: int | None = None) -> dict[str, datetime]:
     """Read the subnets that AWS Config has as NON_COMPLIANT, each with the time of that result. Raise ApiError.
 
     A sweep reports only results that changed, so a subnet has been NON_COMPLIANT at least since then. most: how many are

@@ -421,9 +421,6 @@ def test_exceptions_are_put_described_and_deleted(
     assert "subnet-1" in {run.resource[1] for run in remediation.remediate(RULE)}
 
 
-
-
-
 @pytest.mark.parametrize("trigger", RemediationTrigger)
 def test_new_configuration_and_new_finding(
     remediation: Remediation, sandbox: Sandbox, automation: Automation, put: Put, trigger: RemediationTrigger

@@ -137,7 +137,6 @@ def test_what_a_function_raises_may_be_an_output(run: Run, automation: Automatio
     assert json.loads(outputs["Payload"][0])["errorMessage"] == "nothing may be changed"
 
 
-
 @pytest.mark.parametrize(
     ("inputs", "reason"),
     [

@@ -17,7 +17,6 @@ from express_path_cli.terminal.errors import OptionError
 from org.expansion import runbook
 from tests.support.heals import APPROVED, HEAL, UNDO
 
-
 RUNBOOKS = {"HEAL_HASH": HEAL, "APPROVAL_HASH": APPROVED, "UNDO_HASH": UNDO}
 
 

@@ -177,7 +177,11 @@ def test_start_needs_one_statement_and_the_role_that_stops(
     """AWS Config starts the heal with the permissions of the person, who passes it the role of its remediation."""
     monkeypatch.setattr(starts, "POLL_SECONDS", 0.01)
     iam: Client = sandbox.client("iam")
-    trusted = {"Effect": "Allow", "Principal": {"AWS": f"arn:aws:iam::{sandbox.account_id}:root"}, "Action": "sts:AssumeRole"}
+    trusted = {
+        "Effect": "Allow",
+        "Principal": {"AWS": f"arn:aws:iam::{sandbox.account_id}:root"},
+        "Action": "sts:AssumeRole",
+    }
     trust = json.dumps({"Statement": [trusted]})
     iam.create_role(RoleName="stop", Path="/express-path/automation/", AssumeRolePolicyDocument=trust)
     everything = json.dumps(

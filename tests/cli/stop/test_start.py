@@ -82,11 +82,9 @@ def test_heals_go_on_after_a_stop_whatever_starts_a_remediation(
     started = invoke_at_terminal(["start"], "y\n")
     assert started.returncode == 0, started.stderr
     assert "Allow heals again in 1 stack, and start heals of 1 subnet? [y/N]" in started.stdout
-    assert "mode ON (1 stack): started heals of 1 subnet still NON_COMPLIANT; already running: 0\n" in (
-        started.stdout
-    )
+    assert "mode ON (1 stack): started heals of 1 subnet still NON_COMPLIANT; already running: 0\n" in (started.stdout)
     assert runs(deployment, memory) == {vpc.subnet: ["SUCCEEDED", "SUCCEEDED"]}
-    assert [tables for tables in deployment.associations(vpc.id).values()] == [[vpc.table]]
+    assert list(deployment.associations(vpc.id).values()) == [[vpc.table]]
 
 
 def test_heals_go_on_after_an_exception_was_cleared(
@@ -159,7 +157,12 @@ def test_nothing_is_started_in_mode_off_or_without_a_remediation(
 
 
 def test_in_mode_approval_the_approvers_are_asked(
-    deployment: Deployment, vpc: Vpc, sandbox: Sandbox, flag: Flag, memory: Remediations, monkeypatch: pytest.MonkeyPatch
+    deployment: Deployment,
+    vpc: Vpc,
+    sandbox: Sandbox,
+    flag: Flag,
+    memory: Remediations,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """AWS Config's remediation is the runbook that asks, so no heal starts without an answer."""
     approval = Approval(deployment, monkeypatch.setenv)
@@ -174,7 +177,7 @@ def test_in_mode_approval_the_approvers_are_asked(
     assert run.execution is not None
     assert approval.settled(run.execution.id) == "Waiting"
     approval.answer(run.execution.id)
-    assert [tables for tables in deployment.associations(vpc.id).values()] == [[vpc.table]]
+    assert list(deployment.associations(vpc.id).values()) == [[vpc.table]]
 
 
 @pytest.mark.parametrize(
@@ -257,7 +260,9 @@ def test_another_remediation_is_never_started(
     """Whoever may change it could use the operator's permissions to pass the stack's role. Heals are allowed."""
     found = memory.configurations[RULE]
     values: dict[str, Any] = {**found["Parameters"], name: {"StaticValue": {"Values": [value]}}}
-    memory.configurations[RULE] = {**found, "TargetId": value} if name == "TargetId" else {**found, "Parameters": values}
+    memory.configurations[RULE] = (
+        {**found, "TargetId": value} if name == "TargetId" else {**found, "Parameters": values}
+    )
     flag(vpc.subnet)
     result = invoke(["start", "--yes"])
     assert result.exit_code == 2
