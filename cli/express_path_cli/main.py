@@ -46,7 +46,7 @@ COMMANDS = {
     ),
     "start": Listed(
         "express_path_cli.stop.start_command",
-        "Allow heals again, after express-path stop.",
+        "Allow heals again, after express-path stop, and start those for which AWS Config has no run.",
     ),
     "doctor": Listed(
         "express_path_cli.doctor.command",

@@ -35,7 +35,7 @@ class RuleServices:
     """What evaluations need; snapshots remembers prefix lists between events.
 
     bus_name is the event bus to publish on. stack_id is the ID of the function's stack, whose parts a sweep checks, and
-    ledger_table its ledger.
+    ledger_table its ledger, empty without one.
     """
 
     aws: Aws

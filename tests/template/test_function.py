@@ -58,10 +58,14 @@ def test_external_id_reaches_the_functions_if_given(name: str, stack: Expanded) 
 
 @pytest.mark.parametrize("rule_name", ["s3express-no-nat-path", "another"])
 def test_the_function_is_told_its_stack_and_knows_the_names_in_it(rule_name: str) -> None:
-    """What each sweep checks is not in the settings: CloudFormation lists it, or it follows from the rule's name."""
+    """What each sweep checks is not in the settings: CloudFormation lists it, or it follows from the rule's name.
+
+    Only the ledger is, because it says which NON_COMPLIANT subnets wait for a person and not for AWS Config.
+    """
     stack = expanded(AlarmTopicArn="arn:aws:sns:us-east-1:210987654321:alarms", RuleName=rule_name)
     variables = stack.properties("EvaluateFunction")["Environment"]["Variables"]
-    assert variables == {"STACK_ID": stack.values["AWS::StackId"], "EVENT_BUS_NAME": "<EventBus>"}
+    names = {"EVENT_BUS_NAME": "<EventBus>", "LEDGER_TABLE_NAME": "<LedgerTable>"}
+    assert variables == {"STACK_ID": stack.values["AWS::StackId"], **names}
     assert set(NOTICES) == {name for name, row in stack.resources.items() if row["Type"] == "AWS::Events::Rule"}
     documents = [stack.properties(f"{kind}Document")["Name"] for kind in ("Heal", "Approval", "Undo")]
     assert [*runbooks_of(rule_name)] == documents

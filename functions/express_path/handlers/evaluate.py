@@ -185,7 +185,7 @@ def _find_waiting(services: RuleServices, publication: Publication) -> list[str]
     """Return the subnets that wait for a heal: none in mode OFF, or while heals are stopped. Raise ApiError, RecordError."""
     aws = replace(services.aws, client_config=BRIEF_CONFIG)
     since, rule_name = publication.healable_since(), publication.run.rule_name
-    remediation = read_remediation(aws.config, rule_name) if since else None
+    remediation = read_remediation(aws.config, rule_name) if since and services.ledger_table else None
     if remediation is None or not remediation.automatic:
         return []
     waiting = waiting_subnets(aws.config, rule_name, since, datetime.now(UTC))
