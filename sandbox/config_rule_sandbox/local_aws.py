@@ -212,17 +212,28 @@ class LocalAws:
 
 
 def serve(aws: LocalAws) -> None:
-    """Start it, print the environment that leads to it as one line of JSON, and run until the process is ended."""
+    """Start it, print the environment that leads to it as one line of JSON, and run until the process is ended.
+
+    Arguments of the command line, such as `later_steps=absent`, give other answers (answers.py).
+    """
     with aws:
+        for argument in sys.argv[1:]:
+            switch, _, answer = argument.partition("=")
+            aws.sandbox.answers.set(switch, answer)
         sys.stdout.write(json.dumps(aws.environment()) + "\n")
         sys.stdout.flush()
         aws.run()
 
 
 @contextmanager
-def in_a_process(module: str = "config_rule_sandbox") -> Iterator[dict[str, str]]:
-    """Run a module that calls `serve` in a process of its own, which Ctrl-C does not reach, and give the environment."""
-    command = [sys.executable, "-m", module]
+def in_a_process(
+    module: str = "config_rule_sandbox", answers: Mapping[str, str] | None = None
+) -> Iterator[dict[str, str]]:
+    """Run a module that calls `serve` in a process of its own, which Ctrl-C does not reach, and give the environment.
+
+    `answers`: other answers than the sandbox's own, by switch.
+    """
+    command = [sys.executable, "-m", module, *(f"{switch}={answer}" for switch, answer in (answers or {}).items())]
     with Popen(command, stdout=PIPE, text=True, start_new_session=True) as process:
         try:
             assert process.stdout is not None

@@ -137,3 +137,11 @@ def test_refused_template_is_an_error(connect: Connect) -> None:
     given = [{"ParameterKey": "Name", "ParameterValue": "a"}]
     with pytest.raises(ClientError, match="do not exist in the template"):
         connect("cloudformation").create_stack(StackName="refused", TemplateBody=SAM, Parameters=given)
+
+
+def test_it_gives_other_answers() -> None:
+    """An unknown one ends the process before it prints anything."""
+    with in_a_process(answers={"later_steps": "absent"}) as variables:
+        assert variables["AWS_ENDPOINT_URL"]
+    with pytest.raises(json.JSONDecodeError), in_a_process(answers={"later_steps": "never"}):
+        pass

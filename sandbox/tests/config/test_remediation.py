@@ -20,6 +20,7 @@ from config_rule_sandbox.config.deployment import RuleDefinition, deploy_rule
 from config_rule_sandbox.config.remediation.memory import remediations_of
 from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.config.results import Result, results_of
+from config_rule_sandbox.local_aws import AwsConfig
 from config_rule_sandbox.patching.patches import Patches
 from config_rule_sandbox.refusals import refused
 from config_rule_sandbox.server import CREDENTIALS, Sandbox
@@ -557,3 +558,41 @@ def test_steps_that_have_not_begun_may_be_absent(
         [run] = config.describe_remediation_execution_status(ConfigRuleName=RULE)["RemediationExecutionStatuses"]
         names.append([step["Name"] for step in run["StepDetails"]])
     assert names == [["heal", "rest"], ["heal"]]
+
+
+@pytest.mark.parametrize("trigger", RemediationTrigger)
+def test_aws_config_settles_whatever_starts_a_remediation(
+    remediation: Remediation,
+    sandbox: Sandbox,
+    automation: Automation,
+    put: Put,
+    config: BaseClient,
+    trigger: RemediationTrigger,
+) -> None:
+    """A runbook that changes nothing runs once, and again each time that stored results are captured."""
+    sandbox.answers.remediation_trigger = trigger
+    healed: list[str] = []
+    automation.functions.register("heal", lambda event: healed.append(event["id"]))
+    ec2 = sandbox.client("ec2")
+    vpc_id = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    subnet_id = ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"]
+
+    def report(_function: str, event: dict[str, Any]) -> None:
+        item = json.loads(event["invokingEvent"]).get("configurationItem", {})
+        if item.get("resourceId") == subnet_id:
+            evaluation = {
+                "ComplianceResourceType": "AWS::EC2::Subnet",
+                "ComplianceResourceId": subnet_id,
+                "ComplianceType": "NON_COMPLIANT",
+                "OrderingTimestamp": time.time(),
+            }
+            config.put_evaluations(Evaluations=[evaluation], ResultToken=event["resultToken"])
+
+    aws_config = AwsConfig(sandbox, report, remediation)
+    aws_config.settle(60)
+    put(Automatic=True)
+    numbers = []
+    for _ in range(2):
+        aws_config.settle(60)
+        numbers.append(healed.count(subnet_id))
+    assert numbers == ([1, 2] if trigger is RemediationTrigger.STORED_RESULT else [1, 1])
