@@ -76,8 +76,9 @@ def _cells() -> Iterator[Cell]:
             yield from (
                 Cell(document, name, column)
                 for column in COLUMNS
-                # The step done comes after everything is verified.
-                if (column != STALE or reads) and (column != DELETED or (document == HEAL and name != "done"))
+                # These steps come after everything is verified.
+                if (column != STALE or reads)
+                and (column != DELETED or (document == HEAL and name not in ("seeVerdict", "done")))
             )
 
 

@@ -16,7 +16,9 @@ from tests.cli.stop.test_stop import hold
 from tests.support.command import invoke
 from tests.support.healing_places import HealingPlace
 from tests.support.heals import HEAL
+from tests.support.iam import actions
 from tests.support.ledgers import LEDGER
+from tests.support.template import expanded
 
 pytestmark = pytest.mark.slow
 
@@ -86,8 +88,16 @@ def test_heals_are_started_with_the_operators_permissions(
     ssm = web.client("ssm")
     ssm.update_document(Name=HEAL, Content=changed, DocumentVersion="$LATEST")
     ssm.update_document_default_version(Name=HEAL, DocumentVersion="2")
+    data.sandbox.calls.clear()
     status, document, lines = run("start", "--dry-run")
     assert (status, [len(row["toStart"]) for row in document["places"]]) == (2, [1])
+    made = {f"{call.service}:{call.operation}" for call in data.sandbox.calls if call.account_id == data.account_id}
+    role = expanded(
+        "org/operator-role.yaml", OperatorArn="arn:aws:iam::210987654321:role/OnCall", LedgerTableName=LEDGER
+    )
+    [policy] = role.properties("OperatorRole")["Policies"]
+    allowed = {action for statement in policy["PolicyDocument"]["Statement"] for action in actions(statement)}
+    assert made | {"config:StartRemediationExecution", "iam:PassRole"} <= allowed
     status, document, lines = run("start", "--yes")
     started = {row["accountName"]: len(row["startedHeals"]) for row in document["places"]}
     assert (status, started) == (2, {"data": 1, "web": 0})

@@ -269,3 +269,16 @@ def test_another_remediation_is_never_started(
     assert f"the remediation of rule {RULE} has {name} {value}, not " in result.stderr
     assert sandbox.calls.of("config", "StartRemediationExecution") == []
     del deployment
+
+
+def test_who_may_only_allow_heals_starts_none(
+    deployment: Deployment, vpc: Vpc, sandbox: Sandbox, flag: Flag, memory: Remediations
+) -> None:
+    """Heals are allowed, with the role of the stack. That none was started is a failure."""
+    invoke(["stop"])
+    flag(vpc.subnet)
+    sandbox.faults.deny("config", "StartRemediationExecution")
+    result = invoke(["start", "--yes"])
+    assert (result.exit_code, "allow config:StartRemediationExecution" in result.stderr) == (2, True)
+    assert "heals are allowed again in 1 stack" in result.stdout
+    assert (deployment.ledger.item("STOP"), memory.runs) == ({}, {})
