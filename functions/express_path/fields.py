@@ -141,11 +141,11 @@ def not_in_future(found: datetime, now: datetime, field: str, resource: str) -> 
 
 
 def required_rows(description: Description, field: str, resource: str) -> list[Description]:
-    """Return a field that must be a list of objects."""
+    """Return a field that must be a list of objects. One that is null counts as one that shows nothing."""
     found = description.get(field)
     if not are_objects(found):
         raise RecordError(resource, field, found, "a list of objects")
-    return found
+    return [{} if row is None else row for row in found]
 
 
 def rows(description: Description, field: str, resource: str) -> list[Description]:
@@ -154,9 +154,9 @@ def rows(description: Description, field: str, resource: str) -> list[Descriptio
     return [] if found is None or found == [] else required_rows(description, field, resource)
 
 
-def are_objects(found: object) -> TypeGuard[list[Description]]:
-    """Return whether a value is a list of JSON objects."""
-    return isinstance(found, list) and all(isinstance(row, dict) for row in found)
+def are_objects(found: object) -> TypeGuard[list[Description | None]]:
+    """Return whether a value is a list of JSON objects, some of which may be null."""
+    return isinstance(found, list) and all(row is None or isinstance(row, dict) for row in found)
 
 
 def required_object(description: Description, field: str, resource: str) -> Description:

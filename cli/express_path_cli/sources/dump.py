@@ -46,7 +46,7 @@ from express_path.domain.network.resources import (
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.evaluator import Account
 from express_path.errors import DumpError, RecordError
-from express_path.fields import Description, Record, are_objects, identifier, optional_identifier
+from express_path.fields import Description, Record, are_objects, identifier, required_rows, shown
 from express_path_cli.terminal.files import RepeatedKeyError, without_repeated_keys
 
 
@@ -214,10 +214,9 @@ def read_response(path: Path, command: str) -> Description | None:
 
 
 def _list_of(response: Description, field: str, path: Path, command: str) -> list[Description]:
-    found = response.get(field)
-    if not are_objects(found):
+    if not are_objects(response.get(field)):
         raise _wrong_command(response, f"the list {field}", path, command)
-    return found
+    return required_rows(response, field, str(path))
 
 
 def _wrong_command(response: Description, wanted: str, path: Path, command: str) -> DumpError:
@@ -298,7 +297,7 @@ def read_prefix_lists(folder: Path, region: str) -> PrefixLists:
         raise _fault(folder, PREFIX_LISTS, "has no prefix list, but every Region has some", region)
     managed = read_optional(folder, MANAGED_PREFIX_LISTS) or []
     responses = read_responses(folder / ENTRIES_FOLDER, "Entries", ENTRIES_COMMAND)
-    entries = {list_id: response["Entries"] for list_id, response in responses.items()}
+    entries = {list_id: required_rows(response, "Entries", list_id) for list_id, response in responses.items()}
     _check(folder, PREFIX_LISTS, region, (prefix_lists([row]).popitem()[1] for row in plain))
     _check(folder, MANAGED_PREFIX_LISTS, region, (prefix_lists([], [row]).popitem()[1] for row in managed))
     for list_id, listed in entries.items():
@@ -426,17 +425,21 @@ def _check_account(folder: Path, snapshot: Snapshot) -> None:
 
 
 def _subnet(folder: Path, region: str, description: Description) -> Subnet:
-    """Return a subnet. Raise DumpError if the name of its zone, or its ARN, is of another Region.
+    """Return a subnet. Raise DumpError if the name of its zone, or its ARN, shows another Region.
 
     Names of zones begin with the Region's, such as us-east-1a, us-west-2-lax-1a, and us-east-1-wl1-bos-wlz-1
     (https://docs.aws.amazon.com/local-zones/latest/ug/available-local-zones.html,
     https://docs.aws.amazon.com/wavelength/latest/developerguide/available-wavelength-zones.html).
     """
     found = subnet(description)
-    for field, pattern in (("AvailabilityZone", rf"{region}(?!\d)"), ("SubnetArn", rf"arn:[^:]*:[^:]*:{region}:")):
-        shown = optional_identifier(description, field, found.id)
-        if shown and not re.match(pattern, shown):
-            error = RecordError(found.id, field, shown, f"in {region}, the Region in {IDENTITY}")
+    for field, pattern in (
+        ("AvailabilityZone", rf"({_REGION.pattern})"),
+        ("SubnetArn", rf"arn:[^:]*:[^:]*:({_REGION.pattern}):"),
+    ):
+        value = shown(description, field, found.id)
+        named = re.match(pattern, value)
+        if named and named[1] != region:
+            error = RecordError(found.id, field, value, f"in {region}, the Region in {IDENTITY}")
             raise _fault(folder, SUBNETS, str(error), region)
     return found
 

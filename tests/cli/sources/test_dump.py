@@ -272,6 +272,7 @@ def test_an_identity_of_another_account_is_refused(tmp_path: Path, file: str, fi
         ("us-west-2", {"AvailabilityZone": "us-west-2-lax-1a"}, ""),
         ("us-east-1", {"AvailabilityZone": "us-east-1-wl1-bos-wlz-1"}, ""),
         ("us-east-1", {"AvailabilityZoneId": "use1-az1"}, ""),
+        ("us-east-1", {"AvailabilityZone": "a new form", "SubnetArn": "a new form"}, ""),
         ("us-gov-west-1", {"SubnetArn": "arn:aws-us-gov:ec2:us-gov-west-1:111122223333:subnet/subnet-1"}, ""),
         ("cn-north-1", {"SubnetArn": "arn:aws-cn:ec2:cn-north-1:1:subnet/s", "AvailabilityZone": "cn-north-1a"}, ""),
     ],
@@ -287,6 +288,12 @@ def test_an_identity_of_another_region_is_refused(
     error = refusal(tmp_path, "subnets.json")
     assert f"subnet-1: {fault}: must be in {region}, the Region in identity.json" in error.fault
     assert "or correct the Region in identity.json" in error.remedy
+
+
+def test_null_in_a_list_is_not_the_answer_of_another_command(tmp_path: Path) -> None:
+    """It counts as something that shows nothing, and the rest of the list is read."""
+    empty_dump(tmp_path, Subnets=[None, SUBNET])
+    assert set(read(tmp_path).network.subnets) == {"Subnets without SubnetId", "subnet-1"}
 
 
 FIRST_INTERFACE = {
