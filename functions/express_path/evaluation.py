@@ -191,7 +191,7 @@ class _Rule:
             # A deletion is final, so its result replaces whatever was read before. The scope can change again.
             time = datetime.now(UTC) if change.deleted else self.event.ordering_timestamp
             verdict = verdict_without_network(self.event.account_id, region, change.resource_id, outcome)
-            return Evaluation([verdict], time)
+            return Evaluation([verdict], datetime.now(UTC))
         if shows_no_change(item, self.event.diff):
             return self._evaluate_again(change)
         if change.resource_type is ResourceType.DIRECTORY_BUCKET:
@@ -267,7 +267,7 @@ class _Rule:
             account_id, region = self.event.account_id, self.services.aws.region
             outcome = outside_vpc_ids(account_id, change.owner_id)
             verdict = verdict_without_network(account_id, region, change.resource_id, outcome)
-            return Evaluation([verdict], self.event.ordering_timestamp)
+            return Evaluation([verdict], datetime.now(UTC))
         if not self.services.snapshots.leads_to_transit_gateway(change.vpc_id):
             return _nothing("vpcIds leaves out every subnet concerned")
         return None

@@ -7,6 +7,7 @@ from itertools import permutations
 
 import pytest
 
+from config_rule_sandbox.server import Sandbox
 from express_path.domain.verdict.fanout import ResourceType
 from tests.support.network import Builder, Private
 from tests.support.rule import Item, Rule
@@ -133,11 +134,23 @@ def test_a_deletion_is_final_in_every_order(rule: Rule, builder: Builder, vpc: P
     assert rule.held()[vpc.subnet][:2] == ("NOT_APPLICABLE", "DELETED")
 
 
-def test_a_late_notice_of_leaving_the_scope_hides_no_later_finding(rule: Rule, vpc: Private) -> None:
-    """The item alone says so, without a read of EC2, so a result that was read after the item was captured stays."""
+def test_a_notice_of_leaving_the_scope_replaces_the_result(rule: Rule, vpc: Private) -> None:
+    """The item was captured before the read that gave the result, so with its time, AWS Config would keep that result."""
     rule.tell(item(vpc, CAPTURES[1]))
     rule.tell(item(vpc, CAPTURES[0], ResourceType.SUBNET), eventLeftScope=True)
-    assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
+    assert rule.held()[vpc.subnet].reason == "EXCLUDED"
+
+
+def test_a_subnet_of_another_vpc_replaces_the_result_from_before_vpc_ids(
+    sandbox: Sandbox, builder: Builder, rule: Rule, vpc: Private
+) -> None:
+    """VpcIds decides without a read of EC2, and its result is later than any that was read before."""
+    rule.tell(item(vpc, CAPTURES[1]))
+    narrowed = Rule(sandbox, {"vpcIds": builder.vpc()})
+    narrowed.tell(
+        item(vpc, CAPTURES[0], ResourceType.SUBNET, configuration={"vpcId": vpc.vpc, "ownerId": "123456789012"})
+    )
+    assert narrowed.held()[vpc.subnet].reason == "EXCLUDED"
 
 
 def test_a_sweep_that_fails_half_way_is_completed_by_its_retry(rule: Rule, vpc: Private) -> None:
