@@ -141,3 +141,17 @@ def test_an_instance_whose_other_interface_leads_to_the_internet_may_be_a_nat() 
     assert verdict_on(two_armed(instances=by_id(of_instance))).note == verdict.note
     alone = Instance("i-1", "t4g.nano", subnet_of_interface={"eni-1": "subnet-2"})
     assert "may be a NAT" not in verdict_on(two_armed(instances=by_id(alone))).note
+
+
+@pytest.mark.parametrize(
+    ("interfaces", "note"),
+    [
+        (OPEN, "eni-1 is stopped or detached now, so the route is a blackhole until it runs again"),
+        (None, "the route is a blackhole now, because eni-1 is stopped, detached, or deleted; to find out"),
+    ],
+    ids=["listed", "unreadable"],
+)
+def test_a_blackhole_to_an_interface_says_what_is_known_of_it(interfaces: dict | None, note: str) -> None:
+    """If interfaces cannot be read, it may not exist any more."""
+    found = network(route(DEFAULT, "eni-1", state="blackhole"), beyond=(), network_interfaces=interfaces)
+    assert verdict_on(found).note.startswith(note)

@@ -70,6 +70,22 @@ def test_what_cannot_be_followed_is_unresolved(network: Snapshot) -> None:
     assert "(" in verdict.annotation
 
 
+@pytest.mark.parametrize(
+    ("target_id", "note"),
+    [
+        ("", "somebody made this route of the transit gateway a blackhole; delete it, or replace it"),
+        ("tgw-attach-2", "blackhole: its target does not exist any more, or is not attached"),
+    ],
+)
+def test_a_blackhole_of_a_transit_gateway_says_where_it_comes_from(target_id: str, note: str) -> None:
+    """A blackhole that somebody made has no attachment; one whose attachment was deleted still names it."""
+    blackhole = replace(route("0.0.0.0/0", "tgw-attach-2", state="blackhole"), target_id=target_id)
+    tables = by_id(TransitGatewayRouteTable("tgw-rtb-1", (blackhole,)))
+    verdict = verdict_on(replace(hub(), transit_gateway_route_tables=tables))
+    assert verdict.reason == "DROPPED"
+    assert verdict.note.startswith(note)
+
+
 NAT, VPN = "tgw-attach-2", "tgw-attach-3"
 
 

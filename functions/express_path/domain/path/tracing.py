@@ -7,7 +7,15 @@ from typing import NamedTuple
 
 from express_path.domain.network.addresses import Cidr, Family, nat64
 from express_path.domain.network.claims import Claims
-from express_path.domain.network.resources import STOPPED, AnyRouteTable, BlockMode, Route, RouteTable, Subnet
+from express_path.domain.network.resources import (
+    STOPPED,
+    AnyRouteTable,
+    BlockMode,
+    Route,
+    RouteTable,
+    Subnet,
+    TargetKind,
+)
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.hops import FOLLOW
 from express_path.domain.path.origins import Origin, Origins
@@ -39,7 +47,9 @@ from express_path.domain.path.routing import (
 _BLACKHOLE = (
     "blackhole: its target does not exist any more, or is not attached; replace the route's target, or delete the route"
 )
+_STATIC_BLACKHOLE = "somebody made this route of the transit gateway a blackhole; delete it, or replace it"
 _STOPPED = "{} is stopped or detached now, so the route is a blackhole until it runs again"
+_MAY_BE_STOPPED = "the route is a blackhole now, because {} is stopped, detached, or deleted"
 _UNTRANSLATED = "nothing on the path translates 64:ff9b::/96 to IPv4"
 _IPV6_LIST_UNSEEN = "whether S3 Express has an IPv6 prefix list here cannot be read (ec2:DescribeManagedPrefixLists)"
 ENTRIES = "ec2:GetManagedPrefixListEntries"
@@ -224,8 +234,10 @@ class Tracer:
 
     def _follow_route(self, addresses: AddressSet, state: TraceState, route: Route) -> Trace:
         if route.is_blackhole:
-            return terminal(route, addresses, Reason.DROPPED, _BLACKHOLE)
+            is_made = route.target_kind is TargetKind.TRANSIT_GATEWAY_ATTACHMENT and not route.target_id
+            return terminal(route, addresses, Reason.DROPPED, _STATIC_BLACKHOLE if is_made else _BLACKHOLE)
         if route.state == STOPPED:
+            note = _STOPPED if self.snapshot.network_interfaces is not None else _MAY_BE_STOPPED
             trace = FOLLOW[route.target_kind](self, route, addresses, state)
             return trace.map(partial(_with_note, _STOPPED.format(route.target_id)))
         if not route.state:
