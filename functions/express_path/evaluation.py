@@ -188,8 +188,6 @@ class _Rule:
             )
         if change.resource_type is ResourceType.SUBNET and (change.deleted or self.event.left_scope):
             outcome = DELETED if change.deleted else LEFT_SCOPE
-            # A deletion is final, so its result replaces whatever was read before. The scope can change again.
-            time = datetime.now(UTC) if change.deleted else self.event.ordering_timestamp
             verdict = verdict_without_network(self.event.account_id, region, change.resource_id, outcome)
             return Evaluation([verdict], datetime.now(UTC))
         if shows_no_change(item, self.event.diff):
@@ -278,14 +276,9 @@ class _Rule:
         Of those that vpcIds leaves out, only the changed subnet itself is reported; a scheduled run reports the rest. The
         VPC of a deleted subnet is not known, so its verdict is reported, too.
         """
-        # NAT gateways, which show whether the list of a VPC's tables is partial, are read for the whole Region only.
-        reads_all = change.may_be_regional or change.resource_type is ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION
+        reads_all = change.resource_type is ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION
         time = datetime.now(UTC)
         evaluator = self._evaluator(None if reads_all else change.vpc_id)
-        if change.resource_type is ResourceType.SUBNET and change.vpc_id and not evaluator.snapshot.nat_gateways:
-            # Only these show which paths lead through the subnet.
-            gateways = self.services.snapshots.nat_gateways(change.vpc_id)
-            evaluator = Evaluator(Tracer(replace(evaluator.snapshot, nat_gateways=gateways)), self.parameters)
         concerned = concerned_subnets(change, evaluator.tracer)
         if change.vpc_id and not evaluator.snapshot.subnets.keys() >= {*concerned}:
             # A subnet is only deleted if no VPC has it: the item may name another VPC than the subnet's.

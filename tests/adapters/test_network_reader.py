@@ -299,6 +299,17 @@ def test_bandwidth_of_several_cards_adds_up(aws: Aws, account: Account) -> None:
     assert found.peak_gbps == sum(card["PeakBandwidthInGbps"] for card in cards)
 
 
+def test_the_nat_gateways_of_a_vpc_are_read_with_it(reader: SnapshotReader, account: Account) -> None:
+    """A regional one shows whether the list of the VPC's tables is partial, in the read of one VPC as in that of all."""
+    vpc, other = BehindNatGateway(account), BehindNatGateway(account)
+    regional = account.ec2.create_nat_gateway(VpcId=vpc.vpc, AvailabilityMode="regional")["NatGateway"]
+    gateways = reader.read(ACCOUNT, vpc.vpc, DEFAULTS).nat_gateways
+    assert regional["NatGatewayId"] in gateways
+    assert {gateway.vpc_id for gateway in gateways.values()} == {vpc.vpc}
+    everywhere = reader.read(ACCOUNT, None, DEFAULTS).nat_gateways
+    assert {gateway.vpc_id for gateway in everywhere.values()} == {vpc.vpc, other.vpc}
+
+
 # --- transit gateways -------------------------------------------------------------------------------------------------
 
 
@@ -313,7 +324,7 @@ def test_transit_gateways_are_not_read_otherwise(reader: SnapshotReader, sandbox
     assert sorted(operations(sandbox)) == sorted([*OF_A_VPC, "DescribePrefixLists"])
 
 
-OF_A_VPC = ["DescribeRouteTables", "DescribeSubnets", "DescribeVpcEndpoints", "DescribeVpcs"]
+OF_A_VPC = ["DescribeNatGateways", "DescribeRouteTables", "DescribeSubnets", "DescribeVpcEndpoints", "DescribeVpcs"]
 OF_TRANSIT_GATEWAYS = ["DescribeTransitGatewayAttachments", "DescribeTransitGatewayVpcAttachments"]
 
 
@@ -330,9 +341,7 @@ def test_transit_gateways_cost_as_many_calls_for_ten_spokes_as_for_two(
         snapshot = reader.read(ACCOUNT, spokes[0].vpc, DEFAULTS)
         assert {spoke.subnet for spoke in spokes} <= set(snapshot.subnets)
         searches = ["SearchTransitGatewayRoutes"] * 2
-        assert Counter(operations(sandbox)) == Counter(
-            [*OF_A_VPC, *OF_A_VPC, "DescribeNatGateways", *OF_TRANSIT_GATEWAYS, *searches]
-        )
+        assert Counter(operations(sandbox)) == Counter([*OF_A_VPC, *OF_A_VPC, *OF_TRANSIT_GATEWAYS, *searches])
 
 
 def test_network_account_is_read_once_by_its_role(
@@ -349,7 +358,7 @@ def test_network_account_is_read_once_by_its_role(
     [assumed] = sandbox.calls.of("sts")
     assert assumed.parameters["RoleArn"] == NETWORK_ROLE
     theirs = [call.operation for call in sandbox.calls if call.account_id == NETWORK_ACCOUNT]
-    region = [*OF_A_VPC, "DescribeNatGateways", "DescribePrefixLists", *OF_TRANSIT_GATEWAYS]
+    region = [*OF_A_VPC, "DescribePrefixLists", *OF_TRANSIT_GATEWAYS]
     assert Counter(theirs) == Counter([*region, "SearchTransitGatewayRoutes", "SearchTransitGatewayRoutes"])
 
 

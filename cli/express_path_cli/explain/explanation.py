@@ -6,7 +6,7 @@ https://docs.aws.amazon.com/vpc/latest/userguide/route-tables-priority.html
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from express_path.adapters.network_reader import SnapshotReader
@@ -255,8 +255,7 @@ def _read_vpc(named: str, account_region: AccountRegion, external_id: str, param
     account_id, aws = account_region.account_id, account_region.aws
     vpc_id = vpc_of(aws, named, f"account {account_id} in {aws.region}")
     reader = SnapshotReader(aws, external_id)
-    snapshot = reader.read(account_id, vpc_id, parameters)
-    return replace(snapshot, nat_gateways={**snapshot.nat_gateways, **reader.nat_gateways(vpc_id)})
+    return reader.read(account_id, vpc_id, parameters)
 
 
 def _explained_paths(

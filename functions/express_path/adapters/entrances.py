@@ -37,8 +37,6 @@ def with_entrances(aws: Aws, reader: SnapshotReader, snapshot: Snapshot, vpc_id:
     if is_hidden and snapshot.transit_gateway_attachments is None:
         attachments = read_transit_gateways(aws, optional).attachments
         snapshot = replace(snapshot, transit_gateway_attachments=attachments)
-    if vpc_id:
-        snapshot = replace(snapshot, nat_gateways={**snapshot.nat_gateways, **reader.nat_gateways(vpc_id)})
     if gateways or is_hidden:
         snapshot = reader.with_lists_of_transit_gateways(_with_tables(aws, snapshot, optional), optional)
         role = optional.read(partial(assuming, aws, role_arn, reader.external_id)) if role_arn else None

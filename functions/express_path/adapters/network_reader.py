@@ -33,10 +33,8 @@ from express_path.adapters.records import (
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.merging import merged
 from express_path.domain.network.resources import (
-    BlockMode,
     Firewall,
     Instance,
-    NatGateway,
     NetworkInterface,
     PrefixList,
     RouteTable,
@@ -90,18 +88,14 @@ class SnapshotReader:
         return replace(snapshot, denied=(*snapshot.denied, *optional.denied))
 
     def _network(self, account_id: str, vpc_id: str | None, optional: OptionalReads) -> Snapshot:
-        of_vpc = {"Filters": [{"Name": "vpc-id", "Values": [vpc_id]}]} if vpc_id else {}
+        filters = [{"Name": "vpc-id", "Values": [vpc_id]}]
+        of_vpc = {"Filters": filters} if vpc_id else {}
+        of_vpc_for_gateways = {"Filter": filters} if vpc_id else {}  # this call spells its parameter differently
         subnets = self._read("describe_subnets", "Subnets", subnet, of_vpc)
-        # Before the tables: what names a table that is created in between would show a partial list.
+        # Endpoints and NAT gateways before the tables: what names a table that is created in between would show a partial list.
         endpoints = self._read("describe_vpc_endpoints", "VpcEndpoints", vpc_endpoint, of_vpc)
         vpcs = self._read("describe_vpcs", "Vpcs", vpc, of_vpc)
-        # A target that starts with nat- is enough for one VPC, unless Block Public Access may have closed the gateway.
-        modes = {found.block_mode for found in vpcs.values()} | {found.block_mode for found in subnets.values()}
-        gateways: dict[str, NatGateway] = {}
-        if vpc_id is None:
-            gateways = self._read("describe_nat_gateways", "NatGateways", nat_gateway, {})
-        elif modes & {BlockMode.BIDIRECTIONAL, BlockMode.NEW}:
-            gateways = self.nat_gateways(vpc_id)
+        gateways = self._read("describe_nat_gateways", "NatGateways", nat_gateway, of_vpc_for_gateways)
         tables = self._read("describe_route_tables", "RouteTables", route_table, of_vpc)
         routes = (route for table in tables.values() for route in table.routes)
         named = {route.destination for route in routes if isinstance(route.destination, str)}
@@ -182,11 +176,6 @@ class SnapshotReader:
         """Return the VPC of a subnet, None if there is no such subnet."""
         found = filtered(self._aws.ec2, "describe_subnets", "Subnets", "subnet-id", [subnet_id])
         return next((subnet(row).vpc_id for row in found), None)
-
-    def nat_gateways(self, vpc_id: str) -> dict[str, NatGateway]:
-        """Return the NAT gateways of a VPC."""
-        of_vpc = {"Filter": [{"Name": "vpc-id", "Values": [vpc_id]}]}  # this call spells its parameter differently
-        return self._read("describe_nat_gateways", "NatGateways", nat_gateway, of_vpc)
 
     def leads_to_transit_gateway(self, vpc_id: str) -> bool:
         """Return whether a route table of a VPC has a route to a transit gateway."""
