@@ -8,13 +8,13 @@ from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
 from express_path.adapters.entrances import with_entrances
 from express_path.adapters.network_reader import SnapshotReader
-from express_path.adapters.records import core_network_attachment
+from express_path.adapters.records import core_network_attachment, transit_gateways_of_tables
 from express_path.domain.heal.entrances import entrances
 from express_path.domain.heal.transit import transit_concerns
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path.errors import ApiError, RecordError
+from express_path.errors import ApiError
 from tests.support.network import Builder, Private
 
 pytestmark = pytest.mark.slow
@@ -144,12 +144,34 @@ ANSWER = {"VpcAttachment": {"Attachment": OF_VPC, "SubnetArns": ["arn:aws:ec2:us
 
 
 def test_core_networks_attachment_is_read() -> None:
-    """The core network's ARN, which routes name, stands for the gateway. What is cut short is an error."""
+    """The core network's ARN, which routes name, stands for the gateway."""
     found = core_network_attachment(ANSWER)
     assert (found.id, found.transit_gateway_id, found.resource_id) == ("attachment-1", CORE, "vpc-1")
     assert (found.state, found.subnet_ids) == ("available", ("subnet-1",))
-    with pytest.raises(RecordError, match="CoreNetworkArn"):
-        core_network_attachment({"VpcAttachment": {"Attachment": {"AttachmentId": "attachment-1"}}})
+
+
+@pytest.mark.parametrize(
+    ("changed", "expected"),
+    [
+        ({"State": None}, ("attachment-1", CORE, "vpc-1", "")),
+        ({"ResourceArn": None}, ("attachment-1", CORE, "", "available")),
+        ({"CoreNetworkArn": "core-network-1"}, ("attachment-1", "core-network-1", "vpc-1", "available")),
+        ({"AttachmentId": None}, ("GetVpcAttachment without AttachmentId", CORE, "vpc-1", "available")),
+    ],
+)
+def test_core_networks_attachment_that_shows_less_is_read(changed: dict, expected: tuple) -> None:
+    """One odd attachment, which another account may own, must not hide the rest."""
+    found = core_network_attachment({"VpcAttachment": {"Attachment": {**OF_VPC, **changed}, "SubnetArns": [None]}})
+    assert (found.id, found.transit_gateway_id, found.resource_id, found.state) == expected
+    assert found.subnet_ids == ("",)
+
+
+def test_tables_of_transit_gateways_are_listed_with_ids_of_a_new_form() -> None:
+    """A list in which one shows no transit gateway, or one of a new form, is not whole."""
+    listed = {"TransitGatewayRouteTableId": "tgwtable-1", "TransitGatewayId": "tgw-1"}
+    assert transit_gateways_of_tables([listed]) == {"tgwtable-1": "tgw-1"}
+    assert transit_gateways_of_tables([listed, {}]) == {}
+    assert transit_gateways_of_tables([{**listed, "TransitGatewayId": "gateway-1"}]) == {}
 
 
 def test_attachments_of_core_networks_are_read_from_network_manager(

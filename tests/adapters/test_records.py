@@ -110,6 +110,11 @@ def test_mode_of_block_public_access(shown: str | None, mode: BlockMode) -> None
         ("OdbNetworkArn", "arn:aws:odb:us-east-1:111122223333:odb-network/odbnet_1", "ODB_NETWORK"),
         ("GatewayId", "new-1", "UNKNOWN"),
         ("GatewayId", "VpcLattice", "UNKNOWN"),
+        ("NatGatewayId", "new-1", "NAT_GATEWAY"),
+        ("TransitGatewayId", "new-1", "TRANSIT_GATEWAY"),
+        ("CoreNetworkArn", "core-network-1", "CORE_NETWORK"),
+        ("NetworkInterfaceId", "new-1", "NETWORK_INTERFACE"),
+        ("EgressOnlyInternetGatewayId", "new-1", "UNKNOWN"),
     ],
 )
 def test_a_routes_target(field: str, target: str, kind: str) -> None:

@@ -49,7 +49,7 @@ from express_path.domain.network.resources import (
 from express_path.domain.network.snapshot import Snapshot, is_express_service
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 from express_path.errors import ApiError
-from express_path.fields import Description, Record, identifier, rows
+from express_path.fields import Description, Record, rows, shown
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
@@ -250,10 +250,11 @@ def read_instances(aws: Aws, interfaces: Iterable[NetworkInterface]) -> dict[str
         return {}
     reservations = filtered(aws.ec2, "describe_instances", "Reservations", "instance-id", instance_ids)
     described = [row for reservation in reservations for row in rows(reservation, "Instances", "Reservations")]
-    names = sorted({identifier(row, "InstanceType", "Instances") for row in described})
+    names = sorted({name for row in described if (name := shown(row, "InstanceType", "Instances"))})
     types = filtered(aws.ec2, "describe_instance_types", "InstanceTypes", "instance-type", names)
-    by_name = {identifier(row, "InstanceType", "InstanceTypes"): row for row in types}
-    return {record.id: record for record in (instance(row, by_name.get(row["InstanceType"], {})) for row in described)}
+    by_name = {shown(row, "InstanceType", "InstanceTypes"): row for row in types}
+    records = (instance(row, by_name.get(shown(row, "InstanceType", "Instances"), {})) for row in described)
+    return {record.id: record for record in records}
 
 
 def read_firewalls(aws: Aws, endpoints: Sequence[VpcEndpoint], optional: OptionalReads) -> dict[str, Firewall] | None:
@@ -282,7 +283,8 @@ def describe_firewalls(aws: Aws, optional: OptionalReads, vpc_ids: Sequence[str]
     listed = optional.read(lambda: pages(client, "network-firewall", "list_firewalls", "Firewalls", **of_vpcs))
     if listed is None:
         return None
-    answers = (_describe(aws, optional, "describe_firewall", "FirewallArn", row["FirewallArn"]) for row in listed)
+    arns = [arn for row in listed if (arn := shown(row, "FirewallArn", "Firewalls"))]
+    answers = (_describe(aws, optional, "describe_firewall", "FirewallArn", arn) for arn in arns)
     return [answer for answer in answers if answer]
 
 
@@ -294,7 +296,8 @@ def describe_endpoint_associations(aws: Aws, optional: OptionalReads) -> list[De
     )
     if listed is None:
         return None
-    answers = (_describe(aws, optional, "describe_vpc_endpoint_association", field, row[field]) for row in listed)
+    arns = [arn for row in listed if (arn := shown(row, field, "VpcEndpointAssociations"))]
+    answers = (_describe(aws, optional, "describe_vpc_endpoint_association", field, arn) for arn in arns)
     return [answer for answer in answers if answer]
 
 

@@ -38,8 +38,6 @@ from express_path.fields import (
     Description,
     block,
     flag,
-    identifier,
-    ids,
     nested,
     number,
     optional_free_text,
@@ -64,6 +62,14 @@ _TARGET_FIELDS = (
     "OdbNetworkArn",
 )
 """The fields that can name a route's target. An interface comes before its instance, because EC2 may return both."""
+_KINDS_BY_FIELD = {
+    "NatGatewayId": TargetKind.NAT_GATEWAY,
+    "TransitGatewayId": TargetKind.TRANSIT_GATEWAY,
+    "CoreNetworkArn": TargetKind.CORE_NETWORK,
+    "NetworkInterfaceId": TargetKind.NETWORK_INTERFACE,
+    "InstanceId": TargetKind.INSTANCE,
+}
+"""The kinds of targets whose ids may have a new form: each is a NAT, or is unknown unless its id is listed."""
 _DESTINATION_FIELDS = (("DestinationCidrBlock", Family.IPV4), ("DestinationIpv6CidrBlock", Family.IPV6))
 _RANKS = {
     "CreateRouteTable": Rank.STATIC,
@@ -186,8 +192,8 @@ def _route(description: Description, table_id: str) -> Route:
     targets.sort(key=lambda named: target_kind(named[1]) is TargetKind.UNKNOWN)
     field, target = targets[0] if targets else ("", "")
     kind = target_kind(target)
-    if kind is TargetKind.UNKNOWN and field == "NatGatewayId":
-        kind = TargetKind.NAT_GATEWAY
+    if kind is TargetKind.UNKNOWN:
+        kind = _KINDS_BY_FIELD.get(field, kind)
     return Route(
         _destination(description, table_id),
         target,
@@ -285,14 +291,15 @@ def instance(description: Description, instance_type: Description) -> Instance:
     instance_type is an entry of DescribeInstanceTypes, or empty
     (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_NetworkCardInfo.html).
     """
-    instance_id = identifier(description, "InstanceId", "Instances")
-    type_name = identifier(description, "InstanceType", instance_id)
+    instance_id = _own_id(description, "InstanceId", "Instances")
+    type_name = shown(description, "InstanceType", instance_id)
     cards = rows(nested(instance_type, "NetworkInfo", type_name), "NetworkCards", type_name)
 
     def total(field: str) -> float | None:
-        """Return the sum over all cards in Gbit/s, None if AWS documents it for none of them."""
-        known = [float(card[field]) for card in cards if card.get(field) is not None]
-        return sum(known) if known else None
+        """Return the sum over all cards in Gbit/s, None if AWS documents it for none of them, or as text for one."""
+        known = [card[field] for card in cards if card.get(field) is not None]
+        are_numbers = all(isinstance(value, int | float) for value in known)
+        return float(sum(known)) if known and are_numbers else None
 
     return Instance(
         instance_id,
@@ -300,7 +307,7 @@ def instance(description: Description, instance_type: Description) -> Instance:
         total("BaselineBandwidthInGbps"),
         total("PeakBandwidthInGbps"),
         {
-            identifier(interface, "NetworkInterfaceId", instance_id): identifier(interface, "SubnetId", instance_id)
+            _own_id(interface, "NetworkInterfaceId", instance_id): shown(interface, "SubnetId", instance_id)
             for interface in rows(description, "NetworkInterfaces", instance_id)
         },
     )
@@ -667,14 +674,14 @@ def core_network_attachment(response: Description) -> TransitGatewayAttachment:
     """
     of_vpc = nested(response, "VpcAttachment", "GetVpcAttachment")
     attachment = nested(of_vpc, "Attachment", "GetVpcAttachment")
-    attachment_id = identifier(attachment, "AttachmentId", "GetVpcAttachment")
-    subnet_ids = tuple(_id_in(arn) for arn in ids(of_vpc, "SubnetArns", attachment_id))
+    attachment_id = _own_id(attachment, "AttachmentId", "GetVpcAttachment")
+    subnet_ids = tuple(_id_in(arn) for arn in _shown_ids(of_vpc, "SubnetArns", attachment_id))
     return TransitGatewayAttachment(
         id=attachment_id,
-        transit_gateway_id=identifier(attachment, "CoreNetworkArn", attachment_id),
+        transit_gateway_id=shown(attachment, "CoreNetworkArn", attachment_id),
         resource_type="vpc",
-        resource_id=_id_in(identifier(attachment, "ResourceArn", attachment_id)),
-        state=identifier(attachment, "State", attachment_id).lower(),
+        resource_id=_id_in(shown(attachment, "ResourceArn", attachment_id)),
+        state=shown(attachment, "State", attachment_id).lower(),
         subnet_ids=subnet_ids or None,
     )
 
