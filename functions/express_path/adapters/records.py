@@ -165,18 +165,22 @@ def _block_mode(description: Description, resource_id: str) -> BlockMode:
 
 
 def route_table(description: Description) -> RouteTable:
-    """Return the record of an entry of DescribeRouteTables. EC2 always returns routes, so if they are missing, any may be there."""
+    """Return the record of an entry of DescribeRouteTables.
+
+    EC2 always returns routes and associations, so if they are missing, any may be there.
+    """
     table_id = _own_id(description, "RouteTableId", "RouteTables")
     routes = [_UNKNOWN_ROUTE]
     if description.get("Routes") is not None:
         routes = [_route(route, table_id) for route in required_rows(description, "Routes", table_id)]
+    associations = [_UNKNOWN_ASSOCIATION]
+    if description.get("Associations") is not None:
+        associations = [_association(row, table_id) for row in required_rows(description, "Associations", table_id)]
     return RouteTable(
         id=table_id,
         vpc_id=shown(description, "VpcId", table_id),
         routes=tuple(routes),
-        associations=tuple(
-            _association(association, table_id) for association in rows(description, "Associations", table_id)
-        ),
+        associations=tuple(associations),
         owner_id=_owner(description, table_id),
         tags=_tags(description, table_id),
     )
@@ -185,6 +189,7 @@ def route_table(description: Description) -> RouteTable:
 _UNKNOWN_DESTINATION = "unknown"
 """The destination of a route that names none of a known kind: it may match any address, as an unlisted prefix list may."""
 _UNKNOWN_ROUTE = Route(_UNKNOWN_DESTINATION, "", TargetKind.UNKNOWN)
+_UNKNOWN_ASSOCIATION = Association()
 
 
 def _route(description: Description, table_id: str) -> Route:
@@ -251,15 +256,20 @@ def _shown_ids(description: Description, field: str, resource: str) -> tuple[str
 
 
 def nat_gateway(description: Description) -> NatGateway:
-    """Return the record of an entry of DescribeNatGateways; a regional one has a route table instead of a subnet."""
+    """Return the record of an entry of DescribeNatGateways; a regional one has a route table instead of a subnet.
+
+    https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateways-regional.html
+    """
     gateway_id = _own_id(description, "NatGatewayId", "NatGateways")
+    subnet_id = shown(description, "SubnetId", gateway_id)
+    availability_mode = shown(description, "AvailabilityMode", gateway_id) or ("zonal" if subnet_id else "regional")
     return NatGateway(
         id=gateway_id,
         vpc_id=shown(description, "VpcId", gateway_id),
-        subnet_id=shown(description, "SubnetId", gateway_id) or None,
+        subnet_id=subnet_id or None,
         connectivity=shown(description, "ConnectivityType", gateway_id),
-        availability_mode=shown(description, "AvailabilityMode", gateway_id) or "zonal",
-        route_table_id=shown(description, "RouteTableId", gateway_id) or None,
+        availability_mode=availability_mode,
+        route_table_id=shown(description, "RouteTableId", gateway_id) or (None if availability_mode == "zonal" else ""),
         state=shown(description, "State", gateway_id).lower(),
         proxy_firewall_arn=next(
             (

@@ -20,10 +20,14 @@ class Claim(NamedTuple):
 
 
 class Claims(NamedTuple):
-    """The tables that claim each subnet, or to be the main table of each VPC, all by id; several contradict each other."""
+    """The tables that claim each subnet, or to be the main table of each VPC, all by id; several contradict each other.
+
+    half_shown has a table of each VPC that does not show all its associations: it may govern any subnet without another.
+    """
 
     by_subnet: _TableIds
     main_by_vpc: _TableIds
+    half_shown: Mapping[str, str]
 
     def claim_on(self, subnet: Subnet) -> Claim:
         """Return the claim on a subnet: an association with it takes precedence over the main table of its VPC."""
@@ -37,10 +41,13 @@ def claims_of(tables: Iterable[RouteTable]) -> Claims:
     """Return what the associations of these tables claim, as far as they count."""
     by_subnet: dict[str, _TableIds] = {state: {} for state in ASSOCIATION_STATES}
     main_by_vpc: dict[str, _TableIds] = {state: {} for state in ASSOCIATION_STATES}
+    half_shown: dict[str, str] = {}
     for table in tables:
         for association in table.associations:
             if not association.may_count:
                 continue
+            if not (association.subnet_id or association.main or association.gateway_id):
+                half_shown[table.vpc_id] = min(table.id, half_shown.get(table.vpc_id, table.id))
             state = association.state if association.counts else ASSOCIATION_STATES[0]
             claiming = [table.id] if association.counts else [table.id, UNKNOWN_TABLE]
             for table_id in claiming:
@@ -48,7 +55,10 @@ def claims_of(tables: Iterable[RouteTable]) -> Claims:
                     _claim(by_subnet[state], association.subnet_id, table_id)
                 elif association.main:
                     _claim(main_by_vpc[state], table.vpc_id, table_id)
-    return Claims(_by_precedence(by_subnet), _by_precedence(main_by_vpc))
+    main = _by_precedence(main_by_vpc)
+    for vpc_id in half_shown:
+        _claim(main, vpc_id, UNKNOWN_TABLE)
+    return Claims(_by_precedence(by_subnet), main, half_shown)
 
 
 def _by_precedence(claims_by_state: dict[str, _TableIds]) -> _TableIds:
@@ -76,27 +86,17 @@ _GONE = ("failed", "deleting", "deleted")
 def unlisted_tables(
     endpoints: Iterable[VpcEndpoint], gateways: Iterable[NatGateway], listed: Mapping[str, RouteTable]
 ) -> dict[str, str]:
-    """Return what shows that the list of a VPC's route tables is partial, by the VPC.
-
-    Something names a table that is not listed, or a table is associated with something that is not shown.
-    """
+    """Return what shows that the list of a VPC's route tables is partial, by the VPC: it has a table that is not listed."""
     named = [
-        (endpoint.vpc_id, endpoint.id, table_id)
+        (endpoint.vpc_id, f"{endpoint.id} names {table_id}", table_id)
         for endpoint in endpoints
         if endpoint.state not in _GONE_ENDPOINTS
         for table_id in endpoint.route_table_ids
     ]
     named += [
-        (gateway.vpc_id, gateway.id, gateway.route_table_id)
+        (gateway.vpc_id, f"{gateway.id} names {gateway.route_table_id or 'no route table'}", gateway.route_table_id)
         for gateway in gateways
-        if gateway.route_table_id and gateway.state not in _GONE
+        if gateway.route_table_id is not None and gateway.state not in _GONE
     ]
-    unlisted = {
-        (vpc_id, f"{resource_id} names {table_id}") for vpc_id, resource_id, table_id in named if table_id not in listed
-    }
-    for table in listed.values():
-        for association in table.associations:
-            has_target = association.main or association.subnet_id or association.gateway_id
-            if association.may_count and not has_target:
-                unlisted.add((table.vpc_id, f"{table.id} has an association with a subnet or gateway"))
+    unlisted = {(vpc_id, naming) for vpc_id, naming, table_id in named if table_id not in listed}
     return dict(sorted(unlisted, reverse=True))

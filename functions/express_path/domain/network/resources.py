@@ -252,6 +252,7 @@ class Firewall:
 class NatGateway:
     """A NAT gateway, public or private. A zonal one has a subnet; a regional one has its own route table instead.
 
+    route_table_id is empty if the NAT gateway may be regional and its table is not shown.
     proxy_firewall_arn is the NAT/Proxy firewall that uses the NAT gateway (AttachedAppliances); empty if none does.
     """
 

@@ -40,6 +40,10 @@ class GoverningTables:
         if claiming:
             return f"{' and '.join(claiming)} both claim the subnet: associate it with one of them", None
         claim = self.claims.claim_on(subnet)
+        half_shown = self.claims.half_shown.get(subnet.vpc_id)
+        if claim.by_main and half_shown:
+            note = f"{half_shown} does not show all its associations, so it may govern the subnet (ec2:DescribeRouteTables)"
+            return note, Unknown.PERMISSION
         if UNKNOWN_TABLE in claim.table_ids:
             return f"the state of its association with {claim.table_ids[-1]} is not known", None
         unlisted = self._unlisted_table(subnet, claim)
