@@ -420,11 +420,25 @@ def test_a_list_without_blocks_is_unreadable(name: str, family: str) -> None:
     assert (found.cidrs, found.family) == (None, family)
 
 
-def test_the_two_descriptions_of_one_list_are_joined() -> None:
-    """Family and owner from the one, blocks from the other."""
-    assert read.prefix_lists([PLAIN], [MANAGED])["pl-1"].cidrs == BLOCKS
-    owned = read.prefix_lists([PLAIN], [{**MANAGED, "OwnerId": "111122223333"}])["pl-1"]
-    assert not owned.aws_owned
+@pytest.mark.parametrize(
+    ("changed", "other_names"),
+    [
+        ({}, ()),
+        ({"PrefixListName": None}, ()),
+        ({"PrefixListName": "another"}, ("another",)),
+        ({"OwnerId": "111122223333"}, ()),
+        ({"AddressFamily": "IPv6"}, ()),
+    ],
+)
+def test_the_two_descriptions_of_one_list_are_joined(changed: dict, other_names: tuple) -> None:
+    """DescribePrefixLists lists AWS's lists only, so what it shows counts beside what the other call shows."""
+    found = read.prefix_lists([PLAIN], [{**MANAGED, "MaxEntries": 9, **changed}])["pl-1"]
+    assert found == PrefixList("pl-1", NAME, Family.IPV4, BLOCKS, max_entries=9, other_names=other_names)
+
+
+def test_a_list_that_only_the_second_call_names_has_that_name() -> None:
+    """A list without a name would hide every finding of the Region."""
+    assert read.prefix_lists([{**PLAIN, "PrefixListName": None}], [MANAGED])["pl-1"].name == NAME
 
 
 def test_entries_alone_are_a_list_of_nobody() -> None:
@@ -443,8 +457,18 @@ def test_an_aws_list_without_entries_is_unreadable() -> None:
 def test_a_list_that_shows_less_is_unreadable() -> None:
     """Without CIDRs, with an entry without one, and with a new family; who owns it is known by its name."""
     found = read.prefix_lists([{**PLAIN, "Cidrs": None}], [{**MANAGED, "OwnerId": None}], {"pl-1": [{}], "pl-9": [{}]})
-    assert (found["pl-1"].cidrs, found["pl-1"].aws_owned, "pl-9" in found) == (None, True, False)
+    assert (found["pl-1"].cidrs, found["pl-1"].aws_owned, found["pl-9"].cidrs) == (None, True, ())
+    assert found["pl-9"].is_partial
     assert read.prefix_lists([], [{**OWN, "AddressFamily": "IPv8"}])["pl-2"].cidrs is None
+
+
+@pytest.mark.parametrize("cidrs", [["198.51.100.0/24"], ["198.51.100.0/24", None]])
+@pytest.mark.parametrize("entries", [[{"Cidr": "198.51.100.0/24"}], [{"Cidr": "198.51.100.0/24"}, {}]])
+def test_a_list_with_an_entry_that_is_not_shown_is_partial(cidrs: list, entries: list) -> None:
+    """The entries that are shown count, and further ones may be any."""
+    found = read.prefix_lists([{**PLAIN, "Cidrs": cidrs}], [MANAGED], {"pl-1": entries})["pl-1"]
+    assert found.cidrs == BLOCKS
+    assert found.is_partial == (None in cidrs or {} in entries)
 
 
 @pytest.mark.parametrize("managed", [[], [MANAGED]])

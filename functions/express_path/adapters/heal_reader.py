@@ -132,7 +132,8 @@ def _unknown_lists(
 
 def _blocks(aws: Aws, list_id: str) -> Blocks | None:
     entries = pages(aws.ec2, "ec2", "get_managed_prefix_list_entries", "Entries", PrefixListId=list_id)
-    return entry_blocks(entries, list_id)
+    found = entry_blocks(entries, list_id)
+    return None if found.is_partial else found.cidrs
 
 
 def _ports(rule: Description, resource: str) -> PortRange | None:

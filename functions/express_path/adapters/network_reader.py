@@ -46,7 +46,7 @@ from express_path.domain.network.resources import (
     VpcEndpoint,
     target_ids,
 )
-from express_path.domain.network.snapshot import Snapshot, is_express_service
+from express_path.domain.network.snapshot import Snapshot, express_name
 from express_path.domain.verdict.parameters import RuleParameters, Scope
 from express_path.errors import ApiError
 from express_path.fields import Description, Record, rows, shown
@@ -405,10 +405,12 @@ class PrefixListReader:
                 lambda: pages(self._ec2, "ec2", "describe_managed_prefix_lists", "PrefixLists")
             )
         managed, entries = self._managed or [], {}
+        listed = prefix_lists(self._plain, managed)
         for description in managed:
             list_id, version = str(description.get("PrefixListId")), _version(description)
-            is_express = is_express_service(str(description.get("PrefixListName")), self._region)
-            is_wanted = list_id in wanted or (is_express and description.get("AddressFamily") in families)
+            known = listed.get(list_id)
+            is_needed = known is not None and bool(express_name(known, self._region)) and known.family in families
+            is_wanted = list_id in wanted or is_needed
             readable = list_id in plain and plain[list_id].cidrs is not None
             if is_wanted and not readable and version not in self._entries:
                 self._entries[version] = optional.read(partial(self._entries_of, list_id))
@@ -420,7 +422,7 @@ class PrefixListReader:
 
     def _lacks(self, known: Mapping[str, PrefixList], wanted: Collection[str], families: Collection[Family]) -> bool:
         """Return whether a wanted list is a customer's or unknown, or S3 Express's list of a family is unknown."""
-        express = {record.family for record in known.values() if is_express_service(record.name, self._region)}
+        express = {record.family for record in known.values() if express_name(record, self._region)}
         lacks_family = bool(express) and self._managed is None and not set(families) <= express
         return lacks_family or any(list_id not in known or not known[list_id].aws_owned for list_id in wanted)
 

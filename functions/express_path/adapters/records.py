@@ -497,25 +497,41 @@ def prefix_lists(
     Entries alone are enough to know what a route matches, even if their list may not be described. If the two calls show
     different blocks of a list that AWS owns, because one of them was made earlier, the list has all of them.
     """
-    blocks = {list_id: entry_blocks(rows, list_id) for list_id, rows in (entries or {}).items()}
     found = {record.id: record for record in map(_plain, plain)}
     for description in managed:
         record = _managed(description)
         known = found.get(record.id)
-        found[record.id] = replace(record, cidrs=known.cidrs) if known else record
-    for list_id, cidrs in blocks.items():
-        if cidrs is not None:
-            found[list_id] = _with_entries(found.get(list_id), list_id, cidrs)
+        found[record.id] = _joined(known, record) if known else record
+    for list_id, listed in (entries or {}).items():
+        found[list_id] = _with_entries(found.get(list_id), list_id, entry_blocks(listed, list_id))
     return found
 
 
-def _with_entries(known: PrefixList | None, list_id: str, cidrs: tuple[Cidr, ...]) -> PrefixList:
+def _joined(plain: PrefixList, managed: PrefixList) -> PrefixList:
+    """Return a list that both calls describe. DescribePrefixLists shows only AWS's lists, so it is one of them.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribePrefixLists.html
+    """
+    names = [name for name in dict.fromkeys((plain.name, managed.name)) if name]
+    return replace(
+        plain,
+        name=names[0] if names else "",
+        other_names=tuple(names[1:]),
+        family=plain.family if plain.cidrs else managed.family,
+        max_entries=managed.max_entries,
+    )
+
+
+def _with_entries(known: PrefixList | None, list_id: str, blocks: "EntryBlocks") -> PrefixList:
     """Return a list with its entries; without a name and an owner, it is not AWS-managed."""
     if known is None:
-        return PrefixList(list_id, "", _family("", cidrs), cidrs, aws_owned=False)
-    if not known.aws_owned:
-        return replace(known, cidrs=cidrs)
-    return replace(known, cidrs=tuple(dict.fromkeys((*(known.cidrs or ()), *cidrs))) or None)
+        known = PrefixList(list_id, "", Family.IPV4, None, aws_owned=False)
+    cidrs: tuple[Cidr, ...] | None = blocks.cidrs
+    if known.aws_owned:
+        cidrs = tuple(dict.fromkeys((*(known.cidrs or ()), *blocks.cidrs))) or None
+    is_partial = blocks.is_partial or known.is_partial
+    family = next((cidr.family for cidr in cidrs or ()), known.family)
+    return replace(known, cidrs=cidrs, is_partial=is_partial, family=family)
 
 
 def shows_express_lists(managed: Iterable[Description], region: str) -> bool:
@@ -535,15 +551,22 @@ def _plain(description: Description) -> PrefixList:
     found = description.get("Cidrs")
     if found is not None and not isinstance(found, list):
         raise RecordError(list_id, "Cidrs", found, "a list of CIDR blocks")
-    cidrs = None if found is None else _blocks(found, "Cidrs", list_id)
+    blocks = _blocks(found or (), "Cidrs", list_id)
     name = optional_free_text(description, "PrefixListName", list_id)
-    return PrefixList(list_id, name, _family(name, cidrs or ()), cidrs or None)
+    return PrefixList(list_id, name, _family(name, blocks.cidrs), blocks.cidrs or None, is_partial=blocks.is_partial)
 
 
-def _blocks(values: Iterable[object], field: str, list_id: str) -> tuple[Cidr, ...] | None:
-    """Return CIDR blocks; None if one of them is missing, because it may be any."""
+class EntryBlocks(NamedTuple):
+    """CIDR blocks; is_partial is true if one of them is missing, so that it may be any."""
+
+    cidrs: tuple[Cidr, ...]
+    is_partial: bool
+
+
+def _blocks(values: Iterable[object], field: str, list_id: str) -> EntryBlocks:
     found = list(values)
-    return None if None in found else tuple(block(value, field, list_id) for value in found)
+    cidrs = tuple(block(value, field, list_id) for value in found if value is not None)
+    return EntryBlocks(cidrs, is_partial=len(cidrs) < len(found))
 
 
 def _family(name: str, cidrs: Iterable[Cidr]) -> Family:
@@ -563,8 +586,8 @@ def _managed(description: Description) -> PrefixList:
 _FAMILIES = {family.value: family for family in Family}
 
 
-def entry_blocks(entries: Iterable[Description], list_id: str) -> tuple[Cidr, ...] | None:
-    """Return the blocks of GetManagedPrefixListEntries' Entries; None if one of them is missing."""
+def entry_blocks(entries: Iterable[Description], list_id: str) -> EntryBlocks:
+    """Return the blocks of GetManagedPrefixListEntries' Entries."""
     return _blocks([entry.get("Cidr") for entry in entries], "Cidr", list_id)
 
 

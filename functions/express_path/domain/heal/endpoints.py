@@ -21,7 +21,7 @@ from express_path.domain.network.resources import (
     VpcEndpoint,
     target_kind,
 )
-from express_path.domain.network.snapshot import Snapshot, is_express_service
+from express_path.domain.network.snapshot import Snapshot, express_name, is_express_service
 from express_path.domain.path.origins import families_of
 from express_path.domain.path.outcomes import Outcome, TracedAddresses
 from express_path.domain.path.reasons import NO_WAY_OUT, Compliance, Reason
@@ -443,5 +443,5 @@ def _weight(snapshot: Snapshot, route: Route, family: Family) -> int:
     if prefix_list is None or prefix_list.family is not family:
         return 0
     if prefix_list.aws_owned:
-        return EXPRESS_WEIGHT if is_express_service(prefix_list.name, snapshot.region) else 1
+        return EXPRESS_WEIGHT if express_name(prefix_list, snapshot.region) else 1
     return prefix_list.max_entries or len(prefix_list.cidrs or ())

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Protocol, TypeVar
 
+from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.claims import Claim, claims_of, unlisted_tables
 from express_path.domain.network.resources import (
     BlockMode,
@@ -21,7 +22,7 @@ from express_path.domain.network.resources import (
     Vpc,
     VpcEndpoint,
 )
-from express_path.domain.network.snapshot import Described, Snapshot, is_express_service
+from express_path.domain.network.snapshot import Described, Snapshot, express_name
 
 
 class _Owned(Protocol):
@@ -192,13 +193,22 @@ def _prefix_lists(region: str, descriptions: list[PrefixList]) -> list[PrefixLis
     S3 Express's list has one description, with the entries that any account shows: each may be an address of the service.
     """
     named = min(descriptions, key=lambda each: (not each.aws_owned, not each.name))
-    readable = [each.cidrs for each in descriptions if each.cidrs is not None]
+    names = _together((each.name, *each.other_names) for each in (named, *descriptions) if each.name)
+    named = replace(named, name=names[0] if names else "", other_names=names[1:])
+    readable = [each for each in descriptions if each.cidrs is not None]
     if not readable:
         return [named]
-    if named.aws_owned and is_express_service(named.name, region):
-        return [replace(named, cidrs=_together(readable))]
-    distinct = {frozenset(cidrs): cidrs for cidrs in reversed(readable)}
-    return [replace(named, cidrs=cidrs) for cidrs in reversed(distinct.values())]
+    if express_name(named, region):
+        cidrs = _together(each.cidrs or () for each in readable)
+        return [_with_blocks(named, cidrs, is_partial=any(each.is_partial for each in readable))]
+    distinct = {(frozenset(each.cidrs or ()), each.is_partial): each for each in reversed(readable)}
+    return [_with_blocks(named, each.cidrs or (), is_partial=each.is_partial) for each in reversed(distinct.values())]
+
+
+def _with_blocks(named: PrefixList, cidrs: tuple[Cidr, ...], *, is_partial: bool) -> PrefixList:
+    """Return a list with its blocks, whose family is that of the list."""
+    family = next((cidr.family for cidr in cidrs), named.family)
+    return replace(named, cidrs=cidrs, family=family, is_partial=is_partial)
 
 
 def _firewall(descriptions: list[Firewall]) -> list[Firewall]:

@@ -268,8 +268,9 @@ class NatGateway:
 
 @dataclass(frozen=True, slots=True)
 class PrefixList:
-    """A managed prefix list; cidrs is None if its entries cannot be read.
+    """A managed prefix list; cidrs is None if its entries cannot be read, and is_partial true if it may have others.
 
+    other_names are names by which further calls or accounts describe the list.
     max_entries is the number of routes that a customer-managed list counts as in a route table; None if it is unknown.
     """
 
@@ -279,6 +280,8 @@ class PrefixList:
     cidrs: tuple[Cidr, ...] | None
     aws_owned: bool = True
     max_entries: int | None = None
+    is_partial: bool = False
+    other_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import NamedTuple, TypeVar, cast
 
@@ -215,14 +215,12 @@ class Snapshot:
         """The Region's S3 Express prefix lists of both families, sorted by id; empty if the service is not offered.
 
         They are found by name and owner, because AWS does not publish the IPv6 list's name
-        (https://docs.aws.amazon.com/vpc/latest/userguide/working-with-aws-managed-prefix-lists.html).
+        (https://docs.aws.amazon.com/vpc/latest/userguide/working-with-aws-managed-prefix-lists.html). If a list has several
+        names, the name is the service's.
         """
         lists = (self.prefix_lists[list_id] for list_id in sorted(self.prefix_lists))
-        return tuple(
-            prefix_list
-            for prefix_list in lists
-            if prefix_list.aws_owned and is_express_service(prefix_list.name, self.region)
-        )
+        named = ((prefix_list, express_name(prefix_list, self.region)) for prefix_list in lists)
+        return tuple(replace(prefix_list, name=name) for prefix_list, name in named if name)
 
     @cached_property
     def doubtful_prefix_lists(self) -> tuple[PrefixList, ...]:
@@ -234,7 +232,9 @@ class Snapshot:
         return tuple(
             prefix_list
             for prefix_list in lists
-            if prefix_list.aws_owned and may_be_express_service(prefix_list.name, self.region)
+            if prefix_list.aws_owned
+            and not express_name(prefix_list, self.region)
+            and any(may_be_express_service(name, self.region) for name in (prefix_list.name, *prefix_list.other_names))
         )
 
     @property
@@ -248,6 +248,12 @@ def is_express_service(name: str, region: str) -> bool:
     """Return whether a name is that of S3 Express in a Region, in any partition (cn.com.amazonaws...)."""
     pattern = rf"(?:[a-z]+\.)*amazonaws\.{re.escape(region)}(?:\.ipv6)?\.s3express"
     return re.fullmatch(pattern, name) is not None
+
+
+def express_name(prefix_list: PrefixList, region: str) -> str:
+    """Return the name by which a list that AWS owns is S3 Express's in a Region; empty if it is another list."""
+    names = (prefix_list.name, *prefix_list.other_names) if prefix_list.aws_owned else ()
+    return next((name for name in names if is_express_service(name, region)), "")
 
 
 _REGION = re.compile(r"[a-z]{2,}(-[a-z]+)+-[0-9]+")

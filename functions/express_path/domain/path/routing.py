@@ -164,7 +164,7 @@ class RoutedBlocks(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class UnreadableRoute:
-    """A route whose prefix list cannot be read, so that it may match any address of its family.
+    """A route whose prefix list cannot be read, or not in full, so that it may match any address of its family.
 
     family is None if the prefix list's family is unknown too.
     """
@@ -197,10 +197,9 @@ class RoutingIndex:
             self._keep(route.destination, route)
             return
         prefix_list = prefix_lists.get(route.destination)
-        if prefix_list is None or prefix_list.cidrs is None:
+        if prefix_list is None or prefix_list.cidrs is None or prefix_list.is_partial:
             self.unreadable.append(UnreadableRoute(route, prefix_list.family if prefix_list else None))
-            return
-        for block in prefix_list.cidrs:
+        for block in (prefix_list.cidrs if prefix_list else None) or ():
             self._keep(block, route)
 
     def _keep(self, block: Cidr, route: Route) -> None:

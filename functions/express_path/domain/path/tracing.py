@@ -16,7 +16,7 @@ from express_path.domain.network.resources import (
     Subnet,
     TargetKind,
 )
-from express_path.domain.network.snapshot import Snapshot
+from express_path.domain.network.snapshot import Snapshot, may_be_express_service
 from express_path.domain.path.hops import FOLLOW
 from express_path.domain.path.origins import Origin, Origins
 from express_path.domain.path.outcomes import (
@@ -157,7 +157,7 @@ class Tracer:
         for prefix_list in self.snapshot.express_prefix_lists:
             is_used = origin.families.include(prefix_list.family)
             is_synthesized = origin.families.dns64 and prefix_list.family is Family.IPV4
-            if prefix_list.cidrs is None:
+            if prefix_list.cidrs is None or prefix_list.is_partial:
                 note = f"the entries of prefix list {prefix_list.id} cannot be read ({ENTRIES})"
                 yield from _unknown_addresses(index, origin, prefix_list.family, note, ENTRIES)
             for block in prefix_list.cidrs or ():
@@ -166,7 +166,9 @@ class Tracer:
                 if is_synthesized:
                     yield self.trace(table, nat64(block), state).map(_untranslated_has_no_route)
         for prefix_list in self.snapshot.doubtful_prefix_lists:
-            note = _DOUBTFUL.format(prefix_list.id, prefix_list.name)
+            names = (prefix_list.name, *prefix_list.other_names)
+            name = next(name for name in names if may_be_express_service(name, self.snapshot.region))
+            note = _DOUBTFUL.format(prefix_list.id, name)
             yield from _unknown_addresses(index, origin, prefix_list.family, note)
         if origin.families.ipv6 and self._may_have_unseen_ipv6_list and index.has_other_than_local(Family.IPV6):
             unseen, lacks = AddressSet(Cidr(Family.IPV6, 0, 0)), "ec2:DescribeManagedPrefixLists"
@@ -239,7 +241,7 @@ class Tracer:
         if route.state == STOPPED:
             note = _STOPPED if self.snapshot.network_interfaces is not None else _MAY_BE_STOPPED
             trace = FOLLOW[route.target_kind](self, route, addresses, state)
-            return trace.map(partial(_with_note, _STOPPED.format(route.target_id)))
+            return trace.map(partial(_with_note, note.format(route.target_id)))
         if not route.state:
             return FOLLOW[route.target_kind](self, route, addresses, state).map(_unless_nat)
         if route.state != "active":
