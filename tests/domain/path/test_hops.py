@@ -43,10 +43,12 @@ def test_a_route_in_a_state_that_aws_does_not_explain_is_unresolved() -> None:
         {"service_name": "com.amazonaws.us-east-1.s3"},
         {"service_name": "com.amazonaws.eu-west-1.s3express"},
         {"endpoint_type": "interface"},
+        {"vpc_id": "vpc-2"},
+        {"vpc_id": ""},
     ],
 )
 def test_an_endpoint_that_does_not_serve_s3_express_is_unresolved(change: dict[str, str]) -> None:
-    """Only an available gateway endpoint of this Region's s3express makes a subnet COMPLIANT."""
+    """Only an available gateway endpoint of this Region's s3express in the same VPC makes a subnet COMPLIANT."""
     assert verdict_on(network(TO_ENDPOINT)).reason == "ENDPOINT"
     changed = network(TO_ENDPOINT, vpc_endpoints=by_id(replace(endpoint(), **change)))
     assert verdict_on(changed).reason == "UNRESOLVED_EGRESS"

@@ -211,7 +211,7 @@ def _follow_endpoint(
     tracer: RouteTracer, endpoint: VpcEndpoint, route: Route, addresses: AddressSet, state: TraceState
 ) -> Trace:
     if endpoint.endpoint_type == "gateway":
-        return _end_at_gateway_endpoint(tracer, endpoint, route, addresses)
+        return _end_at_gateway_endpoint(tracer, endpoint, route, addresses, state)
     if endpoint.endpoint_type == "gatewayloadbalancer":
         return follow_appliance_endpoint(tracer, endpoint, route, addresses, state)
     return unresolved(
@@ -219,8 +219,17 @@ def _follow_endpoint(
     )
 
 
-def _end_at_gateway_endpoint(tracer: RouteTracer, endpoint: VpcEndpoint, route: Route, addresses: AddressSet) -> Trace:
+def _end_at_gateway_endpoint(
+    tracer: RouteTracer, endpoint: VpcEndpoint, route: Route, addresses: AddressSet, state: TraceState
+) -> Trace:
+    """End at a gateway endpoint, which serves only its own VPC.
+
+    https://docs.aws.amazon.com/vpc/latest/privatelink/gateway-endpoints.html
+    """
     kind = TargetKind.GATEWAY_ENDPOINT
+    if endpoint.vpc_id != state.vpc_id:
+        note = f"the endpoint is in {endpoint.vpc_id or 'a VPC that is not shown'}, and serves only its own VPC"
+        return unresolved(route, addresses, note, kind)
     if not is_express_service(endpoint.service_name, tracer.snapshot.region):
         return unresolved(route, addresses, f"the endpoint is for {endpoint.service_name}, another service", kind)
     if endpoint.state != "available":
