@@ -356,6 +356,7 @@ def _attachment(attachment_id: str, description: Description, of_vpc: Descriptio
         subnet_ids=_shown_ids(of_vpc, "SubnetIds", attachment_id) or None,
         appliance_mode=bool(of_vpc) and shown(options, "ApplianceModeSupport", attachment_id) != "disable",
         policy_table_id=shown(association, "TransitGatewayPolicyTableId", attachment_id) or None,
+        shows_association=bool(association),
     )
 
 

@@ -230,10 +230,10 @@ def _firewall(descriptions: list[Firewall]) -> list[Firewall]:
 def _attachments(descriptions: list[TransitGatewayAttachment]) -> list[TransitGatewayAttachment]:
     """Return descriptions, each with what it lacks from the others.
 
-    A transit gateway's owner sees associations, and a VPC's owner the attachment's subnets.
+    A transit gateway's owner sees associations, and a VPC's owner the attachment's subnets. An association that has no
+    effect, because of its state, is none that is lacking.
     """
-    seen = [(each.route_table_id, each.policy_table_id) for each in descriptions]
-    associations = [association for association in seen if any(association)]
+    associations = [_association(each) for each in descriptions if _shows_association(each)]
     subnets: list[tuple[str, ...] | None] = [each.subnet_ids for each in descriptions if each.subnet_ids]
     return [
         replace(
@@ -242,11 +242,23 @@ def _attachments(descriptions: list[TransitGatewayAttachment]) -> list[TransitGa
             policy_table_id=policy_table_id,
             subnet_ids=tuple(sorted(subnet_ids)) if subnet_ids else None,
             appliance_mode=any(each.appliance_mode for each in descriptions),
+            shows_association=bool(associations),
         )
-        for each, association in zip(descriptions, seen, strict=True)
-        for route_table_id, policy_table_id in ([association] if any(association) else associations or [(None, None)])
+        for each in descriptions
+        for route_table_id, policy_table_id in (
+            [_association(each)] if _shows_association(each) else associations or [(None, None)]
+        )
         for subnet_ids in ([each.subnet_ids] if each.subnet_ids else subnets or [None])
     ]
+
+
+def _association(attachment: TransitGatewayAttachment) -> tuple[str | None, str | None]:
+    """Return the route table and the policy table with which an attachment is associated."""
+    return attachment.route_table_id, attachment.policy_table_id
+
+
+def _shows_association(attachment: TransitGatewayAttachment) -> bool:
+    return attachment.shows_association or any(_association(attachment))
 
 
 def _transit_gateway_tables(descriptions: list[TransitGatewayRouteTable]) -> list[TransitGatewayRouteTable]:

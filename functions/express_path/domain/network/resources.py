@@ -310,9 +310,9 @@ class Instance:
 class TransitGatewayAttachment:
     """A transit gateway attachment: what is attached, and the associated transit gateway route table.
 
-    route_table_id is None if the attachment is not associated or the association cannot be read. subnet_ids is None if
-    the subnets of a VPC attachment cannot be read. policy_table_id is the policy table that decides in place of a route
-    table, None if there is none.
+    route_table_id is None if the attachment is not associated or the association cannot be read. shows_association is true
+    if there is an association, in whatever state. subnet_ids is None if the subnets of a VPC attachment cannot be read.
+    policy_table_id is the policy table that decides in place of a route table, None if there is none.
     """
 
     id: str
@@ -324,6 +324,7 @@ class TransitGatewayAttachment:
     subnet_ids: tuple[str, ...] | None = None
     appliance_mode: bool = False
     policy_table_id: str | None = None
+    shows_association: bool = False
 
 
 @dataclass(frozen=True, slots=True)
