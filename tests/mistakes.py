@@ -136,15 +136,15 @@ MISTAKES = (
         "if firewall else behind_appliance(",
         'if firewall or "AWSNetworkFirewallManaged" in endpoint.tags else behind_appliance(',
     ),
-    Mistake("a translating firewall forwards", HOPS, "if firewall and firewall.translates:", "if False:"),
+    Mistake("a translating firewall forwards", HOPS, "if gateway_id is not None:", "if False:"),
     Mistake(
         "an unknown appliance behind which an endpoint is counts as clean",
         HOPS,
         "replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note=note, lacks=lacks, unknown=unknown)",
         "outcome",
     ),
-    Mistake("a firewall's NAT gateway is not shown", HOPS, "if gateway_id is None:", "if True:"),
-    Mistake("NAT_NONE translates", FIREWALLS, 'is_proxy and scope != "NAT_NONE"', "is_proxy"),
+    Mistake("a firewall's NAT gateway is not shown", HOPS, "if not gateway_id:", "if True:"),
+    Mistake("NAT_NONE translates", FIREWALLS, 'forwards=scope == "NAT_NONE"', "forwards=False"),
     Mistake("attached NAT gateways do not make a firewall a proxy", FIREWALLS, " or any(gateways.values())", ""),
     Mistake(
         "an IPv6 list that was not seen does not exist",

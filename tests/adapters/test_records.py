@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 from express_path.adapters import records as read
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import (
+    AssociatedEndpoint,
+    Association,
     BlockMode,
     PolicyEntry,
     PrefixList,
@@ -141,6 +143,66 @@ def test_a_route_that_shows_less_may_be_any() -> None:
     assert (lattice.target_id, lattice.target_kind) == ("VpcLattice", "UNKNOWN")
 
 
+@pytest.mark.parametrize("changed", [{"Associations": None}, {"Associations": [None]}, {"Associations": [{}]}])
+def test_a_table_that_does_not_show_its_associations_may_have_any(changed: dict) -> None:
+    """An empty list of associations says that there is none."""
+    assert read.route_table({**TABLE, **changed}).associations == (Association(),)
+    assert read.route_table({**TABLE, "Associations": []}).associations == ()
+    without = {key: value for key, value in TABLE.items() if key != "Associations"}
+    assert read.route_table(without).associations == (Association(),)
+
+
+def test_null_in_a_list_counts_as_an_entry_that_shows_nothing() -> None:
+    """A route may lead anywhere then, a block of a subnet may be associated, and a tag has no key."""
+    (unknown,) = read.route_table({**TABLE, "Routes": [None]}).routes
+    assert (unknown.destination, unknown.target_kind) == ("unknown", "UNKNOWN")
+    found = read.subnet({**SUBNET, "Ipv6CidrBlockAssociationSet": [None], "Tags": [None]})
+    assert (found.has_ipv6, found.tags) == (True, {})
+
+
+@pytest.mark.parametrize(
+    ("described", "table_id"),
+    [
+        (NAT, None),
+        ({**NAT, "AvailabilityMode": "zonal", "SubnetId": None}, None),
+        ({**NAT, "AvailabilityMode": "regional", "SubnetId": None, "RouteTableId": "rtb-1"}, "rtb-1"),
+        ({**NAT, "AvailabilityMode": "regional", "SubnetId": None}, ""),
+        ({**NAT, "SubnetId": None}, ""),
+    ],
+)
+def test_a_nat_gateway_that_may_be_regional_has_a_table(described: dict, table_id: str | None) -> None:
+    """One whose table is not shown has an empty id: None stands for a zonal NAT gateway."""
+    assert read.nat_gateway(described).route_table_id == table_id
+
+
+@pytest.mark.parametrize(
+    ("state", "endpoint_ids"), [("attached", ("vpce-1",)), ("new", ("vpce-1",)), (None, ("vpce-1",)), ("detached", ())]
+)
+def test_a_nat_gateway_names_the_endpoints_of_its_proxy(state: str | None, endpoint_ids: tuple) -> None:
+    """Unless the appliance is detached."""
+    appliance = {"Type": "network-firewall-proxy", "ApplianceArn": "arn", "VpcEndpointId": "vpce-1"}
+    found = read.nat_gateway({**NAT, "AttachedAppliances": [{**appliance, "AttachmentState": state}]})
+    assert found.proxy_endpoint_ids == endpoint_ids
+
+
+@pytest.mark.parametrize(
+    ("described", "bandwidth", "expected"),
+    [
+        ({}, 25.0, ("Instances without InstanceId", "", 25.0, {})),
+        ({"InstanceId": "i-1", "InstanceType": "c5.large"}, "Up to 10", ("i-1", "c5.large", None, {})),
+        (
+            {"InstanceId": "i-1", "NetworkInterfaces": [{"NetworkInterfaceId": "new-1"}]},
+            None,
+            ("i-1", "", None, {"new-1": ""}),
+        ),
+    ],
+)
+def test_an_instance_that_shows_less_is_read(described: dict, bandwidth: object, expected: tuple) -> None:
+    """Bandwidth that is text is as unknown as one that is missing."""
+    found = read.instance(described, {"NetworkInfo": {"NetworkCards": [{"BaselineBandwidthInGbps": bandwidth}]}})
+    assert (found.id, found.instance_type, found.baseline_gbps, found.subnet_of_interface) == expected
+
+
 def test_a_vpc_endpoint() -> None:
     """Types and states are compared without case."""
     expected = VpcEndpoint(
@@ -216,14 +278,10 @@ ZONE = {"Attachment": {"EndpointId": "vpce-1", "Status": "READY"}}
     [
         ({}, ZONE, (("vpce-1",), False, False)),
         ({"TransparentFilteringNatScope": "NAT_ALL"}, ZONE, (("vpce-1",), False, False)),
-        ({"ProxySettings": {"DomainName": "p"}}, ZONE, (("vpce-1",), True, True)),
-        ({"ProxySettings": {}}, ZONE, (("vpce-1",), True, True)),
-        (
-            {"ProxySettings": {"DomainName": "p"}, "TransparentFilteringNatScope": "NAT_NONE"},
-            ZONE,
-            (("vpce-1",), True, False),
-        ),
-        ({}, {**ZONE, "NatGatewayAttachments": [{"NatGatewayId": "nat-1"}]}, (("vpce-1",), True, True)),
+        ({"ProxySettings": {"DomainName": "p"}}, ZONE, (("vpce-1",), True, False)),
+        ({"ProxySettings": {}}, ZONE, (("vpce-1",), True, False)),
+        ({"ProxySettings": {}, "TransparentFilteringNatScope": "NAT_NONE"}, ZONE, (("vpce-1",), True, True)),
+        ({}, {**ZONE, "NatGatewayAttachments": [{"NatGatewayId": "nat-1"}]}, (("vpce-1",), True, False)),
         ({}, {"Attachment": {"Status": "CREATING"}}, ((), False, False)),
         ({}, {}, ((), False, False)),
     ],
@@ -232,8 +290,26 @@ def test_what_a_description_shows(firewall: dict, zone: dict, expected: tuple) -
     """ProxySettings or NAT gateways show a NAT/Proxy firewall; an endpoint that is being created has no id yet."""
     answer = {"Firewall": {"FirewallArn": ARN, **firewall}, "FirewallStatus": {"SyncStates": {"us-east-1a": zone}}}
     found = read.firewalls([answer])[ARN]
-    assert (found.endpoint_ids, found.is_proxy, found.translates) == expected
+    assert (found.endpoint_ids, found.is_proxy, found.forwards) == expected
     assert found.nat_gateway_ids == ({"vpce-1": "nat-1"} if "NatGatewayAttachments" in zone else {})
+    assert found.owner_id == "123456789012"
+
+
+@pytest.mark.parametrize(
+    ("arn", "owner_id"),
+    [
+        ("arn:aws:network-firewall:us-east-1:111122223333:vpc-endpoint-association/a", "111122223333"),
+        ("association-of-a-new-form", ""),
+        (None, ""),
+    ],
+)
+def test_an_association_names_an_endpoint_of_its_own_account(arn: str | None, owner_id: str) -> None:
+    """The firewall may be another account's, so the association's ARN shows whose evidence it is."""
+    association = {"FirewallArn": ARN, "VpcEndpointAssociationArn": arn}
+    status = {"AssociationSyncState": {"us-east-1a": {"Attachment": {"EndpointId": "vpce-2"}}}}
+    answers = [{"VpcEndpointAssociation": association, "VpcEndpointAssociationStatus": status}]
+    found = read.firewalls([{"Firewall": {"FirewallArn": ARN}}], answers)[ARN]
+    assert found.associated == (AssociatedEndpoint("vpce-2", owner_id),)
 
 
 def test_a_firewall_without_an_arn_is_none() -> None:

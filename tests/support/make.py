@@ -58,7 +58,7 @@ def endpoint(endpoint_id: str = "vpce-express", **more: object) -> VpcEndpoint:
 def firewalls(*endpoint_ids: str, **more: object) -> dict[str, Firewall]:
     """Return a firewall that names these endpoints as its own; it forwards traffic unless other fields are given."""
     arn = f"arn:aws:network-firewall:{REGION}:{ACCOUNT}:firewall/firewall"
-    return {arn: Firewall(arn, endpoint_ids, **more)}
+    return {arn: Firewall(arn, endpoint_ids, owner_id=ACCOUNT, **more)}
 
 
 def snapshot(**more: object) -> Snapshot:

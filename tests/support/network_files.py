@@ -338,6 +338,7 @@ def association_response(place: AccountRegion, name: str, *, firewall: str, endp
     """Return the answer of DescribeVpcEndpointAssociation: a firewall's endpoint in another VPC."""
     association = {
         "VpcEndpointAssociationId": name,
+        "VpcEndpointAssociationArn": firewall_arn(place, name, "").replace(":firewall/", ":vpc-endpoint-association/"),
         "FirewallArn": firewall_arn(place, firewall, owner),
     }
     attachment = {"SubnetId": "subnet-of-the-endpoint", "EndpointId": endpoint, "Status": "READY"}

@@ -265,7 +265,7 @@ def read_firewalls(aws: Aws, endpoints: Sequence[VpcEndpoint], optional: Optiona
     """
     described = describe_firewalls(aws, optional, sorted({endpoint.vpc_id for endpoint in endpoints}))
     found = firewalls(described or ())
-    named = {endpoint_id for firewall in found.values() for endpoint_id in firewall.endpoint_ids}
+    named = {endpoint_id for firewall in found.values() for endpoint_id in firewall.named_endpoint_ids}
     if all(endpoint.id in named for endpoint in endpoints):
         return found
     associations = describe_endpoint_associations(aws, optional)

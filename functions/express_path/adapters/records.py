@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from express_path.domain.network.addresses import Cidr, Family, parse_cidr
 from express_path.domain.network.resources import (
+    AssociatedEndpoint,
     Association,
     BlockMode,
     Firewall,
@@ -279,7 +280,17 @@ def nat_gateway(description: Description) -> NatGateway:
             ),
             "",
         ),
+        proxy_endpoint_ids=tuple(
+            shown(appliance, "VpcEndpointId", gateway_id)
+            for appliance in rows(description, "AttachedAppliances", gateway_id)
+            if shown(appliance, "AttachmentState", gateway_id) not in _DETACHED
+        ),
     )
+
+
+_DETACHED = ("detached", "attach-failed")
+"""The states of an appliance that does not use a NAT gateway
+(https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_NatGatewayAttachedAppliance.html)."""
 
 
 def network_interface(description: Description) -> NetworkInterface:
@@ -598,18 +609,24 @@ def firewalls(described: Iterable[Description], associations: Iterable[Descripti
     An association whose firewall is not described adds nothing, because it does not say whether the firewall
     translates, and neither does a firewall without an ARN. Raise RecordError.
     """
-    associated: dict[str, list[str]] = {}
+    associated: dict[str, list[AssociatedEndpoint]] = {}
     for answer in associations:
         arn = association_firewall(answer)
         if not arn:
             continue
+        association = required_object(answer, "VpcEndpointAssociation", "VpcEndpointAssociation")
+        owner_id = _account_of(shown(association, "VpcEndpointAssociationArn", arn))
         status = nested(answer, "VpcEndpointAssociationStatus", arn)
-        associated.setdefault(arn, []).extend(_endpoint_ids(status, "AssociationSyncState", arn).values())
+        endpoint_ids = _endpoint_ids(status, "AssociationSyncState", arn).values()
+        associated.setdefault(arn, []).extend(AssociatedEndpoint(endpoint_id, owner_id) for endpoint_id in endpoint_ids)
     records = [record for record in map(_firewall, described) if record.arn]
-    return {
-        record.arn: replace(record, endpoint_ids=(*record.endpoint_ids, *associated.get(record.arn, ())))
-        for record in records
-    }
+    return {record.arn: replace(record, associated=tuple(associated.get(record.arn, ()))) for record in records}
+
+
+def _account_of(arn: str) -> str:
+    """Return the account in an ARN; empty if it does not show one."""
+    account_id = arn.split(":")[4:5]
+    return account_id[0] if account_id and _ACCOUNT.fullmatch(account_id[0]) else ""
 
 
 def association_firewall(answer: Description) -> str:
@@ -642,10 +659,11 @@ def _firewall(answer: Description) -> Firewall:
         arn=arn,
         endpoint_ids=tuple(endpoint_ids.values()),
         is_proxy=is_proxy,
-        translates=is_proxy and scope != "NAT_NONE",
+        forwards=scope == "NAT_NONE",
         nat_gateway_ids={
             endpoint_id: gateways[zone][0] for zone, endpoint_id in endpoint_ids.items() if any(gateways[zone])
         },
+        owner_id=_account_of(arn),
     )
 
 

@@ -674,7 +674,7 @@ def before_nat(hop: str, *in_routes: Route, **more: Any) -> Snapshot:
 ARMS = {"network_interfaces": by_id(ENI_IN, replace(ENI_OUT, subnet_id="subnet-out"))}
 PROXY = {
     "vpc_endpoints": by_id(AT_ENTRY),
-    "firewalls": firewalls("vpce-fw", is_proxy=True, translates=True, nat_gateway_ids={"vpce-fw": "nat-1"}),
+    "firewalls": firewalls("vpce-fw", is_proxy=True, nat_gateway_ids={"vpce-fw": "nat-1"}),
 }
 BACK_TO_A_TRANSLATOR = {
     "an appliance": before_nat("eni-in", BACK, network_interfaces=by_id(ENI_IN)),

@@ -83,7 +83,7 @@ def test_an_interface_in_front_of_a_transit_gateway_is_unresolved() -> None:
 
 def test_a_proxy_firewall_whose_nat_gateway_is_not_named_is_a_nat() -> None:
     """Its endpoint in another VPC has no NAT gateway of its own, so the path ends at the endpoint."""
-    proxy = firewalls("vpce-appliance", is_proxy=True, translates=True)
+    proxy = firewalls("vpce-appliance", is_proxy=True)
     verdict = verdict_on(network(TO_APPLIANCE, beyond=(TO_ENDPOINT,), firewalls=proxy))
     assert verdict.reason == "NAT_BEHIND_APPLIANCE"
     assert [hop.id for hop in verdict.path] == ["vpce-appliance"]

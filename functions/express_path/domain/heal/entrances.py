@@ -7,7 +7,7 @@ from itertools import takewhile
 from express_path.domain.network.addresses import Cidr, Family, parse_cidr
 from express_path.domain.network.resources import PrefixList, Route, RouteTable, TargetKind, target_ids
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.path.hops import trace_from_any
+from express_path.domain.path.hops import gateway_of_proxy, trace_from_any
 from express_path.domain.path.outcomes import UNKNOWN_ID, Hop, Outcome, TableLookup, Trace, TraceState, nat_on
 from express_path.domain.path.reasons import NAT_REASONS, NO_WAY_OUT, Reason
 from express_path.domain.path.routing import AddressSet, contains
@@ -212,10 +212,13 @@ def _continued(snapshot: Snapshot, entrance: Entrance, outcome: Outcome) -> _Con
 
 def _may_translate(snapshot: Snapshot, hop: Hop) -> bool:
     """Return whether a hop is an endpoint whose appliance may translate traffic, and send it out of another interface."""
-    firewall = snapshot.firewall_of_endpoint.get(hop.id)
     if hop.kind not in _ENDPOINTS or _is_gateway_endpoint(snapshot, hop.id):
         return False
-    return firewall is None or firewall.translates
+    endpoint = snapshot.vpc_endpoints.get(hop.id)
+    if endpoint is None:
+        return True
+    firewalls = snapshot.firewalls_of(endpoint)
+    return any(firewall is None or gateway_of_proxy(snapshot, endpoint, firewall) is not None for firewall in firewalls)
 
 
 def _is_gateway_endpoint(snapshot: Snapshot, endpoint_id: str) -> bool:

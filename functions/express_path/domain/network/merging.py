@@ -78,6 +78,7 @@ def merged(snapshots: Sequence[Snapshot]) -> Snapshot:
         denied=_together(each.denied for each in snapshots),
         versions=merging.versions,
         disputed_tables=_disputed_tables(snapshots, subnets, tables),
+        has_several_accounts=True,
     )
 
 
@@ -212,19 +213,22 @@ def _with_blocks(named: PrefixList, cidrs: tuple[Cidr, ...], *, is_partial: bool
 
 
 def _firewall(descriptions: list[Firewall]) -> list[Firewall]:
-    """Return one firewall: one account may see it, and another an endpoint in its own VPC. It translates if any says so."""
+    """Return descriptions that differ in the endpoints that the firewall itself names. It translates if any says so.
+
+    The endpoints of associations add up: one account may see the firewall, and another an endpoint in its own VPC.
+    """
     gateways: dict[str, str] = {}
     for each in reversed(descriptions):
         gateways |= each.nat_gateway_ids
-    return [
-        replace(
-            descriptions[0],
-            endpoint_ids=_together(each.endpoint_ids for each in descriptions),
-            is_proxy=any(each.is_proxy for each in descriptions),
-            translates=any(each.translates for each in descriptions),
-            nat_gateway_ids=gateways,
-        )
-    ]
+    first = replace(
+        descriptions[0],
+        is_proxy=any(each.is_proxy for each in descriptions),
+        forwards=all(each.forwards for each in descriptions),
+        nat_gateway_ids=gateways,
+        associated=_together(each.associated for each in descriptions),
+    )
+    named = dict.fromkeys(tuple(sorted(each.endpoint_ids)) for each in descriptions)
+    return [replace(first, endpoint_ids=endpoint_ids) for endpoint_ids in named]
 
 
 def _attachments(descriptions: list[TransitGatewayAttachment]) -> list[TransitGatewayAttachment]:

@@ -232,20 +232,35 @@ class VpcEndpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Firewall:
-    """An AWS Network Firewall, and the endpoints that it names as its own.
+class AssociatedEndpoint:
+    """An endpoint that an endpoint association gives to a firewall, and the account that owns the association."""
 
-    endpoint_ids are those of DescribeFirewall, and of every DescribeVpcEndpointAssociation that names the firewall.
-    is_proxy is true for a NAT/Proxy firewall, and translates if it sends traffic that reaches its endpoints out through
-    its own NAT gateways. nat_gateway_ids has the NAT gateway of each of its own endpoints
+    endpoint_id: str
+    owner_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Firewall:
+    """An AWS Network Firewall, its owner, and the endpoints that it names as its own.
+
+    endpoint_ids are those of DescribeFirewall, and associated those of every DescribeVpcEndpointAssociation that names the
+    firewall. is_proxy is true for a NAT/Proxy firewall, which sends traffic that reaches its endpoints out through its own
+    NAT gateways unless it forwards it unchanged. nat_gateway_ids has the NAT gateway of each of its own endpoints
     (https://docs.aws.amazon.com/network-firewall/latest/developerguide/nfw-proxy-how-it-works.html).
     """
 
     arn: str
     endpoint_ids: tuple[str, ...] = ()
     is_proxy: bool = False
-    translates: bool = False
+    forwards: bool = False
     nat_gateway_ids: Mapping[str, str] = field(default_factory=dict)
+    owner_id: str = ""
+    associated: tuple[AssociatedEndpoint, ...] = ()
+
+    @property
+    def named_endpoint_ids(self) -> frozenset[str]:
+        """Every endpoint that the firewall or one of its endpoint associations names."""
+        return frozenset({*self.endpoint_ids, *(each.endpoint_id for each in self.associated)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +269,7 @@ class NatGateway:
 
     route_table_id is empty if the NAT gateway may be regional and its table is not shown.
     proxy_firewall_arn is the NAT/Proxy firewall that uses the NAT gateway (AttachedAppliances); empty if none does.
+    proxy_endpoint_ids are the endpoints whose traffic leaves through the NAT gateway because of that.
     """
 
     id: str
@@ -263,6 +279,7 @@ class NatGateway:
     availability_mode: str = "zonal"
     route_table_id: str | None = None
     proxy_firewall_arn: str = ""
+    proxy_endpoint_ids: tuple[str, ...] = ()
     state: str = ""
 
 

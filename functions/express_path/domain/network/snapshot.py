@@ -2,7 +2,7 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import NamedTuple, TypeVar, cast
@@ -78,7 +78,8 @@ class Snapshot:
     core_network_attachments are the VPC attachments of Cloud WAN core networks, whose ARN stands for the transit gateway.
     lists_ipv6_prefix_lists is true if DescribeManagedPrefixLists, the only call that shows all IPv6 lists, was read.
     versions are further descriptions of resources about which accounts disagree, and disputed_tables the different claims
-    of route tables on a subnet, both by id. Each of them may be right.
+    of route tables on a subnet, both by id. Each of them may be right. has_several_accounts is true if others than account_id
+    saw parts of the network.
     """
 
     account_id: str
@@ -105,6 +106,7 @@ class Snapshot:
     foreign_subnet_ids: frozenset[str] = frozenset()
     versions: Mapping[str, tuple[Described, ...]] = field(default_factory=dict)
     disputed_tables: Mapping[str, tuple[Claim, ...]] = field(default_factory=dict)
+    has_several_accounts: bool = False
 
     def versions_of(self, record: _Record) -> tuple[_Record, ...]:
         """Return every description of a resource, this one first: one, unless accounts disagree about it."""
@@ -201,13 +203,52 @@ class Snapshot:
         """Return whether no account describes a resource differently."""
         return len(self.versions_of(record)) == 1
 
+    def firewalls_of(self, endpoint: VpcEndpoint) -> tuple[Firewall | None, ...]:
+        """Return the firewalls to which an endpoint may belong: several if several name it. None: it may belong to none.
+
+        Only what the endpoint's owner has is evidence: a firewall of that account, or an association of that account with
+        the firewall of any account. If accounts disagree about whether a firewall names the endpoint, both may be right
+        (https://docs.aws.amazon.com/network-firewall/latest/APIReference/API_CreateVpcEndpointAssociation.html).
+        """
+        found: list[Firewall | None] = []
+        is_certain = False
+        for firewall in self._firewalls_naming.get(endpoint.id, ()):
+            owners = [each.owner_id for each in firewall.associated if each.endpoint_id == endpoint.id]
+            by_association = {self._owns(owner_id, endpoint) for owner_id in owners}
+            by_itself = {
+                endpoint.id in version.endpoint_ids and self._owns(firewall.owner_id, endpoint)
+                for version in self.versions_of(firewall)
+            }
+            if by_association | by_itself != {False}:
+                found.append(firewall)
+            is_certain |= True in by_association or by_itself == {True}
+        return tuple(found) if is_certain else (*found, None)
+
+    def _owns(self, owner_id: str, endpoint: VpcEndpoint) -> bool | None:
+        """Return whether an account owns an endpoint; None if that is not known, because one of the two is not shown."""
+        if owner_id and endpoint.owner_id:
+            return owner_id == endpoint.owner_id
+        return None if self.has_several_accounts else True
+
     @cached_property
-    def firewall_of_endpoint(self) -> Mapping[str, Firewall]:
-        """The firewall that names each endpoint as its own."""
+    def _firewalls_naming(self) -> Mapping[str, Sequence[Firewall]]:
+        """The firewalls that name each endpoint, by its id, sorted by ARN."""
+        found: dict[str, list[Firewall]] = {}
+        for _, firewall in sorted((self.firewalls or {}).items()):
+            named = frozenset[str]().union(*(version.named_endpoint_ids for version in self.versions_of(firewall)))
+            for endpoint_id in named:
+                found.setdefault(endpoint_id, []).append(firewall)
+        return found
+
+    @cached_property
+    def proxy_gateway_ids(self) -> Mapping[str, str]:
+        """The NAT gateway that names an endpoint, or the ARN of a firewall, as those of a NAT/Proxy firewall that uses it."""
         return {
-            endpoint_id: firewall
-            for firewall in (self.firewalls or {}).values()
-            for endpoint_id in firewall.endpoint_ids
+            proxy: gateway.id
+            for listed in self.nat_gateways.values()
+            for gateway in self.versions_of(listed)
+            for proxy in (gateway.proxy_firewall_arn, *gateway.proxy_endpoint_ids)
+            if proxy
         }
 
     @cached_property

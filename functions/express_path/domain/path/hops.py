@@ -288,9 +288,23 @@ def follow_appliance_endpoint(
     kind = TargetKind.APPLIANCE_ENDPOINT
     if endpoint.state != "available":
         return unresolved(route, addresses, f"the endpoint's state is {endpoint.state}, not available", kind)
-    firewall = tracer.snapshot.firewall_of_endpoint.get(endpoint.id)
-    if firewall and firewall.translates:
-        return _leave_through_firewall(firewall, endpoint, route, addresses)
+    firewalls = tracer.snapshot.firewalls_of(endpoint)
+    return any_of(list(map(partial(_pass_appliance, tracer, endpoint, route, addresses, state), firewalls)))
+
+
+def _pass_appliance(
+    tracer: RouteTracer,
+    endpoint: VpcEndpoint,
+    route: Route,
+    addresses: AddressSet,
+    state: TraceState,
+    firewall: Firewall | None,
+) -> Trace:
+    """Continue behind an endpoint of a firewall; None: of any other appliance."""
+    kind = TargetKind.APPLIANCE_ENDPOINT
+    gateway_id = gateway_of_proxy(tracer.snapshot, endpoint, firewall)
+    if gateway_id is not None:
+        return _leave_through_gateway(gateway_id, route, addresses)
     needs_firewalls = _needs_firewalls(tracer.snapshot)
     unknown = Unknown.PERMISSION if needs_firewalls else None
     may_translate = _FIREWALLS_NEEDED if needs_firewalls else _may_translate(endpoint)
@@ -304,11 +318,25 @@ def follow_appliance_endpoint(
     return trace.via(hop_of(route, kind), route)
 
 
-def _leave_through_firewall(firewall: Firewall, endpoint: VpcEndpoint, route: Route, addresses: AddressSet) -> Trace:
-    """End at the NAT gateway of a NAT/Proxy firewall, which DescribeFirewall names for the firewall's own endpoints."""
+def gateway_of_proxy(snapshot: Snapshot, endpoint: VpcEndpoint, firewall: Firewall | None) -> str | None:
+    """Return the NAT gateway of a NAT/Proxy firewall that translates traffic; empty if it is not known, None if none does.
+
+    DescribeFirewall names it for the firewall's own endpoints, and DescribeNatGateways names the endpoint
+    (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_NatGatewayAttachedAppliance.html).
+    """
+    by_gateway = snapshot.proxy_gateway_ids
+    if firewall is None:
+        return by_gateway.get(endpoint.id)
+    if firewall.forwards:
+        return None
+    named = by_gateway.get(endpoint.id, by_gateway.get(firewall.arn))
+    return firewall.nat_gateway_ids.get(endpoint.id, named or "") if firewall.is_proxy else named
+
+
+def _leave_through_gateway(gateway_id: str, route: Route, addresses: AddressSet) -> Trace:
+    """End at the NAT gateway of a NAT/Proxy firewall, whose id is empty if it is not known."""
     trace = terminal(route, addresses, Reason.NAT_BEHIND_APPLIANCE, kind=TargetKind.APPLIANCE_ENDPOINT)
-    gateway_id = firewall.nat_gateway_ids.get(endpoint.id)
-    if gateway_id is None:
+    if not gateway_id:
         return trace
     hop = Hop(TargetKind.NAT_GATEWAY, gateway_id, str(route.destination))
     return trace.map(lambda outcome: replace(outcome, path=(*outcome.path, hop)))

@@ -175,12 +175,17 @@ def _tables_naming(prefix_list_id: str, snapshot: Snapshot) -> set[str]:
 
 def _endpoints_of_firewall(arn: str, snapshot: Snapshot) -> Collection[str]:
     """Return the endpoints of a firewall; if it is gone or cannot be read, every endpoint that is not another firewall's."""
-    known = (snapshot.firewalls or {}).get(arn)
-    if known:
-        return known.endpoint_ids
+    named = {
+        known.arn: {
+            endpoint_id for version in snapshot.versions_of(known) for endpoint_id in version.named_endpoint_ids
+        }
+        for known in (snapshot.firewalls or {}).values()
+    }
+    if arn in named:
+        return named[arn]
     routes = (route for table in snapshot.route_tables.values() for route in table.routes)
     met = {route.target_id for route in routes if route.target_kind is TargetKind.VPC_ENDPOINT}
-    return met - snapshot.firewall_of_endpoint.keys()
+    return met.difference(*named.values())
 
 
 def _current_tables(subnet_ids: Iterable[str], tracer: Tracer) -> Iterator[str]:

@@ -17,15 +17,22 @@ def _remove(draft: Draft, resource: Resource) -> None:
 def _add(draft: Draft, resource: Resource) -> None:
     """Add a firewall, whose id is its ARN, and its endpoints, one in each of its subnets."""
     after, known = resource.after, draft.firewalls.get(resource.id)
+    owner_id = resource.account_id or draft.account
     subnet_ids = firewall_endpoints(resource.address, after.values)
     endpoint_ids = known.endpoint_ids if known else tuple(subnet_ids)
     for endpoint_id in endpoint_ids:
         if endpoint_id not in draft.endpoints:
             ids = (subnet_ids.get(endpoint_id) or after.unknown("subnet_mapping"),)
             draft.endpoints[endpoint_id] = VpcEndpoint(
-                endpoint_id, after.one("vpc_id"), "gatewayloadbalancer", "", "available", subnet_ids=ids
+                endpoint_id,
+                after.one("vpc_id"),
+                "gatewayloadbalancer",
+                "",
+                "available",
+                subnet_ids=ids,
+                owner_id=owner_id,
             )
-    draft.firewalls[resource.id] = Firewall(resource.id, endpoint_ids)
+    draft.firewalls[resource.id] = known or Firewall(resource.id, endpoint_ids, owner_id=owner_id)
 
 
 def one_of(draft: Draft, possible: Possible, name: UnknownId) -> bool:
