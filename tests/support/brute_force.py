@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import (
+    Firewall,
     NatGateway,
     NetworkInterface,
     PrefixList,
@@ -97,16 +98,29 @@ class BruteForce:
         return [replace(subnet, **shown) for subnet in found]
 
     def lists(self) -> list[PrefixList]:
-        """Return the prefix lists; those of S3 Express have the entries that any account shows."""
+        """Return the prefix lists, with every name that a list has; those of S3 Express have the entries that any account shows."""
         found = []
         for key in self.ids["prefix_lists"]:
             versions = self.described("prefix_lists", key)
-            if versions[0].aws_owned and versions[0].name.endswith(".s3express"):
-                readable = [version.cidrs for version in versions if version.cidrs is not None]
-                together = tuple(chain.from_iterable(readable)) if readable else None
-                versions = [replace(versions[0], cidrs=together)]
-            found += versions
+            shown = {
+                "name": "",
+                "other_names": tuple(sorted({version.name for version in versions} - {""})),
+                "aws_owned": any(version.aws_owned for version in versions),
+            }
+            readable = [version for version in versions if version.cidrs is not None]
+            if readable and self.is_express(replace(versions[0], **shown)):
+                together = tuple(chain.from_iterable(version.cidrs or () for version in readable))
+                is_partial = any(version.is_partial for version in readable)
+                readable = [replace(versions[0], cidrs=together, is_partial=is_partial)]
+            found += [replace(version, **shown) for version in readable or versions[:1]]
         return found
+
+    def is_express(self, found: PrefixList) -> bool:
+        """Return whether a list is one of the Region's S3 Express prefix lists."""
+        services = {
+            name.removeprefix("cn.").removeprefix("com.amazonaws.").replace(".ipv6.", ".") for name in found.other_names
+        }
+        return found.aws_owned and f"{self.snapshot.region}.s3express" in services
 
     def verdict(self, subnet_id: str) -> tuple[str, str]:
         """Return the compliance and the reason of a subnet."""
@@ -115,6 +129,19 @@ class BruteForce:
             return "NOT_APPLICABLE", "DELETED"
         possible = [self.decide(subnet, table) for subnet in versions for table in self.governing_tables(subnet)]
         return min(possible, key=lambda found: (found[0] != "NON_COMPLIANT", [*ROWS, found[1]].index(found[1])))
+
+    def is_partly_in_one_description(self, subnet_id: str) -> bool:
+        """Return whether the result is a NAT, and an address may use the endpoint by one of several descriptions."""
+        fates = [
+            self.fate(address, version, subnet, lists)
+            for subnet in self.subnets(subnet_id)
+            for table in self.governing_tables(subnet)
+            if table
+            for version in self.described("route_tables", table.id)
+            for lists in self.combinations(version.routes)
+            for address in self.addresses(subnet)
+        ]
+        return self.verdict(subnet_id)[1] in NATS and any("ENDPOINT" in fate for fate in fates)
 
     def decide(self, subnet: Subnet, table: RouteTable | None) -> tuple[str, str]:
         """Return the compliance and the reason of a subnet that a table governs."""
@@ -178,22 +205,21 @@ class BruteForce:
 
     def express_prefix_lists(self) -> Iterator[PrefixList]:
         """Yield the Region's S3 Express prefix lists."""
-        for prefix_list in self.lists():
-            service = prefix_list.name.removeprefix("cn.").removeprefix("com.amazonaws.").replace(".ipv6.", ".")
-            if prefix_list.aws_owned and service == f"{self.snapshot.region}.s3express":
-                yield prefix_list
+        yield from filter(self.is_express, self.lists())
 
     def doubtful_prefix_lists(self) -> Iterator[PrefixList]:
-        """Yield AWS's other lists whose name contains the service's, unless they are of another Region."""
+        """Yield AWS's other lists whose name contains the service's, unless they are of another Region, or have no name."""
         for prefix_list in self.lists():
-            is_other = "s3express" in prefix_list.name and prefix_list not in [*self.express_prefix_lists()]
-            if prefix_list.aws_owned and is_other and "eu-west-1" not in prefix_list.name:
+            names = prefix_list.other_names or ("s3express",)
+            is_doubtful = any("s3express" in name and "eu-west-1" not in name for name in names)
+            if prefix_list.aws_owned and is_doubtful and not self.is_express(prefix_list):
                 yield prefix_list
 
     def doubts(self, subnet: Subnet, table: RouteTable, lists: Lists) -> set[str]:
-        """Return what may happen to the addresses of doubtful lists: unknown if any route may carry their family."""
+        """Return what may happen to the addresses that no list shows: unknown if any route may carry their family."""
         found = set()
-        for prefix_list in self.doubtful_prefix_lists():
+        partial = [prefix_list for prefix_list in self.express_prefix_lists() if prefix_list.is_partial]
+        for prefix_list in (*partial, *self.doubtful_prefix_lists()):
             versions = [6] if prefix_list.family == "IPv6" else [4, 6]
             uses = {4: not subnet.ipv6_native, 6: subnet.has_ipv6 and (prefix_list.family == "IPv6" or subnet.dns64)}
             for version in filter(uses.__getitem__, versions):
@@ -213,7 +239,7 @@ class BruteForce:
         if not isinstance(route.destination, str):
             return False
         found = lists.get(route.destination)
-        return found is None or (found.cidrs is None and found.family == f"IPv{version}")
+        return found is None or ((found.cidrs is None or found.is_partial) and found.family == f"IPv{version}")
 
     def addresses(self, subnet: Subnet) -> Iterator[Address]:
         """Yield every S3 Express address that hosts in the subnet can use."""
@@ -252,7 +278,13 @@ class BruteForce:
         main = [
             (table, association) for table, association in found if association.main and table.vpc_id == subnet.vpc_id
         ]
+        is_half_shown = any(
+            table.vpc_id == subnet.vpc_id and not (association.main or association.subnet_id or association.gateway_id)
+            for table, association in found
+        )
         for claims in (own, main):
+            if claims is main and is_half_shown:
+                return False, None, False
             for state in ("associating", "associated"):
                 claiming = {table.id: table for table, association in claims if association.state == state}
                 if claiming:
@@ -263,7 +295,8 @@ class BruteForce:
     def lists_tables_in_part(self, vpc_id: str, views: Iterable[Snapshot]) -> bool:
         """Return whether an endpoint or a NAT gateway of a VPC, not being deleted, names a table that is not listed."""
         for gateway in [gateway for view in views for gateway in view.nat_gateways.values()]:
-            names_another = gateway.route_table_id and gateway.route_table_id not in self.ids["route_tables"]
+            is_regional = gateway.route_table_id is not None
+            names_another = is_regional and gateway.route_table_id not in self.ids["route_tables"]
             if gateway.vpc_id == vpc_id and names_another and gateway.state not in ("failed", "deleting", "deleted"):
                 return True
         return any(
@@ -303,7 +336,7 @@ class BruteForce:
         fates: frozenset[str] = frozenset()
         for winner in list(self.winners(address, routes, lists)) or [None]:
             fates |= self.follow(address, winner, table, walk) if winner else NOWHERE
-            fates |= UNKNOWN if self.may_be_overridden(address, routes, winner) else frozenset()
+            fates |= UNKNOWN if self.may_be_overridden(address, routes, winner, lists) else frozenset()
         return fates
 
     def combinations(self, routes: Iterable[Route]) -> Iterator[Lists]:
@@ -337,12 +370,12 @@ class BruteForce:
         else:
             yield block_of(route.destination), False
 
-    def may_be_overridden(self, address: Address, routes: list[Route], winner: Route | None) -> bool:
+    def may_be_overridden(self, address: Address, routes: list[Route], winner: Route | None, lists: Lists) -> bool:
         """Return whether a prefix list that cannot be read may send the address elsewhere."""
         own = winner.target_id if winner else None
         for route in routes:
             may_win = (route.state != "blackhole" or self.exists(route.target_id)) and route.target_id != own
-            if may_win and isinstance(route.destination, str) and self.may_hide(address, route):
+            if may_win and isinstance(route.destination, str) and self.may_hide(address, route, lists):
                 return True
         return False
 
@@ -360,7 +393,7 @@ class BruteForce:
         if kind in ENDS:
             return self.end(kind, walk)
         if kind == "vpce":
-            return self.enter_endpoint(address, route, walk)
+            return self.enter_endpoint(address, route, table.vpc_id, walk)
         if kind in ("eni", "i"):
             return self.enter_interface(address, route.target_id, walk)
         if kind == "tgw":
@@ -409,7 +442,8 @@ class BruteForce:
         """Return whether each route that may win in a NAT gateway's table is an active one to an internet gateway."""
         outside = ip_address(int(address) - int(NAT64.network_address)) if address in NAT64 else address
         for version in self.described("route_tables", table.id):
-            if any(isinstance(route.destination, str) and self.may_hide(outside, route) for route in version.routes):
+            named = [route for route in version.routes if isinstance(route.destination, str)]
+            if any(self.may_hide(outside, route, lists) for lists in self.combinations(named) for route in named):
                 return False
             for winners in self.possible_winners(outside, list(version.routes)):
                 to_internet = [winner.target_id.startswith("igw-") and winner.state == "active" for winner in winners]
@@ -417,31 +451,62 @@ class BruteForce:
                     return False
         return True
 
-    def may_hide(self, address: Address, route: Route) -> bool:
-        """Return whether a route's prefix list may match an address because no account can read its entries."""
-        found = [known for known in self.lists() if known.id == route.destination]
-        unread = all(known.cidrs is None for known in found)
-        return not found or (unread and found[0].family == f"IPv{address.version}")
+    def may_hide(self, address: Address, route: Route, lists: Lists) -> bool:
+        """Return whether a route's prefix list may match an address because not all of its entries can be read."""
+        found = lists.get(str(route.destination))
+        if found is None:
+            return True
+        return (found.cidrs is None or found.is_partial) and found.family == f"IPv{address.version}"
 
-    def enter_endpoint(self, address: Address, route: Route, walk: Walk) -> frozenset[str]:
+    def enter_endpoint(self, address: Address, route: Route, vpc_id: str, walk: Walk) -> frozenset[str]:
         """Return the reasons at an endpoint. The path continues only behind an appliance's endpoint."""
         found = self.described("vpc_endpoints", route.target_id)
-        return union(self.enter(address, endpoint, walk) for endpoint in found) if found else UNKNOWN
+        return union(self.enter(address, endpoint, vpc_id, walk) for endpoint in found) if found else UNKNOWN
 
-    def enter(self, address: Address, found: VpcEndpoint, walk: Walk) -> frozenset[str]:
+    def enter(self, address: Address, found: VpcEndpoint, vpc_id: str, walk: Walk) -> frozenset[str]:
         """Return the reasons at an endpoint as one account describes it."""
         if found.endpoint_type == "gateway":
-            serves = found.service_name.endswith("s3express") and found.state == "available"
-            return frozenset({"ENDPOINT"}) if serves else UNKNOWN
+            is_here = found.service_name.endswith("s3express") and found.vpc_id == vpc_id
+            return frozenset({"ENDPOINT"}) if is_here and found.state == "available" else UNKNOWN
         if found.endpoint_type != "gatewayloadbalancer":
             return UNKNOWN
-        every = [firewall for view in self.views for firewall in (view.firewalls or {}).values()]
-        arns = {firewall.arn for firewall in every if found.id in firewall.endpoint_ids}
-        firewalls = [firewall for firewall in every if firewall.arn in arns]
-        if any(firewall.translates for firewall in firewalls):
-            return frozenset({"NAT_BEHIND_APPLIANCE"})
-        fates = frozenset(map(behind, self.leave_subnet(address, found.subnet_ids[0], walk)))
-        return fates if firewalls else only_nats(fates)
+        gateways = [gateway for view in self.views for gateway in view.nat_gateways.values()]
+        by_gateway = any(found.id in gateway.proxy_endpoint_ids for gateway in gateways)
+        beyond = frozenset(map(behind, self.leave_subnet(address, found.subnet_ids[0], walk)))
+        fates: frozenset[str] = frozenset()
+        for versions in self.firewalls_of(found):
+            if not versions:
+                fates |= frozenset({"NAT_BEHIND_APPLIANCE"}) if by_gateway else only_nats(beyond)
+            else:
+                is_proxy = by_gateway or any(firewall.is_proxy for firewall in versions)
+                translates = is_proxy and not all(firewall.forwards for firewall in versions)
+                fates |= frozenset({"NAT_BEHIND_APPLIANCE"}) if translates else beyond
+        return fates
+
+    def firewalls_of(self, endpoint: VpcEndpoint) -> list[list[Firewall]]:
+        """Return the descriptions of each firewall to which an endpoint may belong, or nothing for any other appliance."""
+        found: list[list[Firewall]] = []
+        is_certain = False
+        for arn in {arn for view in self.views for arn in view.firewalls or {}}:
+            described = self.described("firewalls", arn)
+            associated = [each for firewall in described for each in firewall.associated]
+            owners = [each.owner_id for each in associated if each.endpoint_id == endpoint.id]
+            naming = [endpoint.id in firewall.endpoint_ids for firewall in described]
+            if any(self.may_own(owner, endpoint) for owner in owners) or (
+                any(naming) and self.may_own(described[0].owner_id, endpoint)
+            ):
+                found.append(described)
+            is_certain = is_certain or any(self.owns(owner, endpoint) for owner in owners)
+            is_certain = is_certain or (all(naming) and self.owns(described[0].owner_id, endpoint))
+        return found if is_certain else [*found, []]
+
+    def may_own(self, owner: str, endpoint: VpcEndpoint) -> bool:
+        """Return whether an account, which may not be shown, may own an endpoint."""
+        return "" in (owner, endpoint.owner_id) or owner == endpoint.owner_id
+
+    def owns(self, owner: str, endpoint: VpcEndpoint) -> bool:
+        """Return whether an account certainly owns an endpoint: if only one is known, it does."""
+        return owner == endpoint.owner_id != "" or (len(self.views) == 1 and self.may_own(owner, endpoint))
 
     def leave_subnet(self, address: Address, subnet_id: str, walk: Walk) -> frozenset[str]:
         """Return the reasons for traffic that continues with the route table of another subnet."""
@@ -501,13 +566,27 @@ class BruteForce:
     def attachments(self, key: str) -> list[TransitGatewayAttachment]:
         """Return the descriptions of an attachment; what one lacks is any of those that others have."""
         found = self.described("transit_gateway_attachments", key)
-        tables = {version.route_table_id for version in found} - {None} or {None}
+        seen = {
+            (version.route_table_id, version.policy_table_id)
+            for version in found
+            if version.shows_association or version.route_table_id or version.policy_table_id
+        } or {(None, None)}
         subnets = {version.subnet_ids for version in found} - {None} or {None}
         return [
-            replace(version, route_table_id=table_id, subnet_ids=subnet_ids, appliance_mode=appliance_mode)
+            replace(
+                version,
+                route_table_id=table_id,
+                policy_table_id=policy_table_id,
+                subnet_ids=subnet_ids,
+                appliance_mode=appliance_mode,
+            )
             for appliance_mode in [any(version.appliance_mode for version in found)]
             for version in found
-            for table_id in ([version.route_table_id] if version.route_table_id else tables)
+            for table_id, policy_table_id in (
+                [(version.route_table_id, version.policy_table_id)]
+                if version.shows_association or version.route_table_id or version.policy_table_id
+                else seen
+            )
             for subnet_ids in ([version.subnet_ids] if version.subnet_ids else subnets)
         ]
 
@@ -520,7 +599,7 @@ class BruteForce:
         if True in left_out:
             fates |= DROPPED
         if False in left_out:
-            fates |= frozenset(map(beyond, self.cross(address, attachment.route_table_id, walk)))
+            fates |= frozenset(map(beyond, self.cross_from(address, attachment, walk)))
         return fates
 
     def are_left_out(self, attachment: TransitGatewayAttachment, zone: str) -> set[bool]:
@@ -531,6 +610,10 @@ class BruteForce:
             return {False}
         zones = [[subnet.availability_zone_id if subnet else "" for subnet in versions] for versions in listed]
         return {not {zone, ""} & {*combination} for combination in product(*zones)}
+
+    def cross_from(self, address: Address, attachment: TransitGatewayAttachment, walk: Walk) -> frozenset[str]:
+        """Return the reasons for an address that follows the table of an attachment."""
+        return UNKNOWN if attachment.policy_table_id else self.cross(address, attachment.route_table_id, walk)
 
     def cross(self, address: Address, table_id: str | None, walk: Walk) -> frozenset[str]:
         """Return the reasons for an address that follows a transit gateway's route table."""
@@ -557,7 +640,7 @@ class BruteForce:
         if to.state != "available":
             return UNKNOWN
         if to.resource_type == "network-function":
-            return self.cross(address, to.route_table_id, walk)
+            return self.cross_from(address, to, walk)
         if to.resource_type != "vpc" or not to.subnet_ids:
             return UNKNOWN
         return frozenset().union(

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from express_path.domain.network.addresses import Cidr, Family, parse_cidr
 from express_path.domain.network.resources import (
+    AssociatedEndpoint,
     Association,
     BlockMode,
     Firewall,
@@ -38,6 +39,7 @@ REGION = "us-east-1"
 EXPRESS = {"pl-express": f"com.amazonaws.{REGION}.s3express", "pl-express6": f"com.amazonaws.{REGION}.ipv6.s3express"}
 ENDPOINTS = {
     "vpce-express": ("gateway", EXPRESS["pl-express"], "available"),
+    "vpce-express-b": ("gateway", EXPRESS["pl-express"], "available"),
     "vpce-pending": ("gateway", EXPRESS["pl-express"], "pending"),
     "vpce-s3": ("gateway", f"com.amazonaws.{REGION}.s3", "available"),
     "vpce-interface": ("interface", f"com.amazonaws.{REGION}.ssm", "available"),
@@ -104,10 +106,14 @@ RANKS = mostly(Rank.STATIC, Rank.PROPAGATED)
 
 ROUTED = lists(lambda random: (DESTINATIONS(random), RANKS(random)), max_size=2)
 STATE = mostly("active", "blackhole")
-EXPRESS_TARGET = mostly("vpce-express", "vpce-pending", "vpce-unlisted")
+EXPRESS_TARGETS = {
+    "vpc-a": mostly("vpce-express", "vpce-pending", "vpce-unlisted"),
+    "vpc-b": mostly("vpce-express-b", "vpce-express", "vpce-unlisted"),
+}
 LEFT_OUT = mostly((), ("pl-express",), ("pl-express6",), ("pl-express", "pl-express6"))
 ODD_NAME = mostly("", f"com.amazonaws.{REGION}.s3express.ipv6", "", "com.amazonaws.eu-west-1.s3express", "")
 ODD_COPY = sampled_from(["pl-express", "pl-express6", "pl-s3"])
+PARTIAL = sampled_from([False] * 40 + [True])
 TWIN = sampled_from(["pl-own", "pl-express"])
 ENTRIES = {family: lists(blocks(BASES[family], 1), min_size=1, max_size=3, unique=True) for family in Family}
 
@@ -119,7 +125,7 @@ def prefix_lists(draw: Draw) -> dict[str, PrefixList]:
     for key in ("pl-express", "pl-express6", "pl-own", "pl-own6", "pl-s3"):
         family = Family.IPV6 if key.endswith("6") else Family.IPV4
         name, cidrs = EXPRESS.get(key, key), tuple(draw(ENTRIES[family]))
-        found[key] = PrefixList(key, name, family, cidrs, aws_owned="own" not in key)
+        found[key] = PrefixList(key, name, family, cidrs, aws_owned="own" not in key, is_partial=draw(PARTIAL))
     name = draw(ODD_NAME)
     if name:
         found["pl-odd"] = replace(found[draw(ODD_COPY)], id="pl-odd", name=name)
@@ -146,12 +152,12 @@ def _routes_to_blocks(draw: Draw, targets: tuple[str, ...]) -> list[Route]:
 
 
 @composite
-def routes(draw: Draw, targets: tuple[str, ...]) -> tuple[Route, ...]:
+def routes(draw: Draw, targets: tuple[str, ...], vpc_id: str = "vpc-a") -> tuple[Route, ...]:
     """Return a VPC's routes: to blocks, to S3 Express through an endpoint, and to other prefix lists."""
     target = sampled_from(targets)
     found = [*draw(_routes_to_blocks(targets))]
     for key in draw(LISTED):
-        to = draw(EXPRESS_TARGET if key in EXPRESS else target)
+        to = draw(EXPRESS_TARGETS[vpc_id] if key in EXPRESS else target)
         found.append(_route(key, "vpce-s3" if key == "pl-s3" else to, Rank.STATIC, draw(STATE)))
     return tuple(draw(lambda random: shuffled(found, random)))
 
@@ -175,8 +181,9 @@ ANY_SUBNET = sampled_from(list(SUBNETS))
 
 
 TABLE_IN = {vpc: sampled_from([key for key in TABLES if TABLES[key] == vpc]) for vpc in ("vpc-a", "vpc-b")}
-ASSOCIATED = mostly("associated", "disassociated", "associating", "failed")
+ASSOCIATION_STATE = mostly("associated", "disassociated", "associating", "failed")
 MOVING = mostly(None, "associating", "associated")
+HALF_SHOWN = mostly("", "rtb-a1", "rtb-b1")
 EDGE = mostly(None, "associated", "disassociated")
 TAGS = mostly({}, {"skip": "yes"}, {"skip": "no"})
 OWNER = mostly(ACCOUNT, NEIGHBOUR)
@@ -193,12 +200,15 @@ def _associations(draw: Draw) -> dict[str, list[Association]]:
     """Return associations: each subnet with one table, two, or moving to another; main and edge tables are optional."""
     found: dict[str, list[Association]] = {key: [] for key in TABLES}
     for subnet, vpc in SUBNETS.items():
-        found[draw(TABLE_IN[vpc])].append(Association(subnet_id=subnet, state=draw(ASSOCIATED)))
+        found[draw(TABLE_IN[vpc])].append(Association(subnet_id=subnet, state=draw(ASSOCIATION_STATE)))
         other = draw(MOVING)
         if other:
             found[draw(TABLE_IN[vpc])].append(Association(subnet_id=subnet, state=other))
     for table in ("rtb-a0", "rtb-b0"):
-        found[table].append(Association(main=True, state=draw(ASSOCIATED)))
+        found[table].append(Association(main=True, state=draw(ASSOCIATION_STATE)))
+    half_shown = draw(HALF_SHOWN)
+    if half_shown:
+        found[half_shown].append(Association())
     edge = draw(EDGE)
     if edge:
         found["rtb-a2"].append(Association(gateway_id="igw-1", state=edge))
@@ -209,7 +219,7 @@ def _associations(draw: Draw) -> dict[str, list[Association]]:
 def route_tables(draw: Draw, followed: tuple[str, ...]) -> dict[str, RouteTable]:
     """Return route tables of both VPCs, with routes to the few targets of this network."""
     associations, kinds = draw(_associations()), draw(targets(followed))
-    routed = {vpc: routes(kinds[vpc]) for vpc in kinds}
+    routed = {vpc: routes(kinds[vpc], vpc) for vpc in kinds}
     return {
         key: RouteTable(key, vpc, draw(routed[vpc]), tuple(associations[key]), ACCOUNT, draw(TAGS))
         for key, vpc in TABLES.items()
@@ -236,6 +246,7 @@ ATTACHED = {
 }
 ATTACHMENT_STATE = mostly("available", "deleting")
 ATTACHMENT_TABLE = mostly("tgw-rtb-1", "tgw-rtb-2", "tgw-rtb-2", "tgw-rtb-unseen", None)
+POLICY_TABLE = mostly(None, "tgw-ptb-1")
 ATTACHED_SUBNETS = {
     resource: sampled_from([*permutations(entries, 1), *permutations(entries, 2)])
     for resource, entries in {
@@ -262,6 +273,8 @@ def transit_gateway_attachments(draw: Draw) -> dict[str, TransitGatewayAttachmen
             route_table_id=draw(ATTACHMENT_TABLE),
             subnet_ids=draw(ATTACHED_SUBNETS[resource]) if draw(READABLE) else None,
             appliance_mode=draw(BOOLEAN),
+            policy_table_id=draw(POLICY_TABLE),
+            shows_association=draw(BOOLEAN),
         )
     return found
 
@@ -283,7 +296,9 @@ def transit_gateway_route_tables(draw: Draw) -> dict[str, TransitGatewayRouteTab
 def vpc_endpoints(draw: Draw) -> dict[str, VpcEndpoint]:
     """Return one endpoint of each kind; the endpoints of appliances are in a random subnet."""
     found = {
-        key: VpcEndpoint(key, "vpc-a", *described, "dualstack", owner_id=ACCOUNT)
+        key: VpcEndpoint(
+            key, "vpc-b" if key.endswith("-b") else "vpc-a", *described, "dualstack", owner_id=draw(ENDPOINT_OWNER)
+        )
         for key, described in ENDPOINTS.items()
     }
     for key in ("vpce-express", "vpce-pending"):
@@ -293,12 +308,29 @@ def vpc_endpoints(draw: Draw) -> dict[str, VpcEndpoint]:
     return found
 
 
+ENDPOINT_OWNER = mostly(ACCOUNT, NEIGHBOUR, "")
 NAMED_TABLES = mostly((), ("rtb-a1", "rtb-a2"), ("rtb-a1", "rtb-unseen"))
 FIREWALL_TAGS = sampled_from([{}, {"AWSNetworkFirewallManaged": "true"}])
-FIREWALL = Firewall("arn:aws:network-firewall:us-east-1:111122223333:firewall/f", ("vpce-firewall",))
-PROXY = replace(FIREWALL, is_proxy=True, translates=True, nat_gateway_ids={"vpce-firewall": "nat-proxy"})
-FIREWALLS = mostly(FIREWALL, PROXY, replace(PROXY, translates=False), None, replace(FIREWALL, endpoint_ids=()))
+FIREWALL = Firewall("arn:aws:network-firewall:us-east-1:111122223333:firewall/f", ("vpce-firewall",), owner_id=ACCOUNT)
+PROXY = replace(FIREWALL, is_proxy=True, nat_gateway_ids={"vpce-firewall": "nat-proxy"})
+FIREWALLS = mostly(
+    FIREWALL,
+    *(PROXY, replace(PROXY, forwards=True), None, replace(FIREWALL, endpoint_ids=())),
+    replace(FIREWALL, endpoint_ids=("vpce-firewall", "vpce-appliance")),
+)
 """What is known of the firewall that owns vpce-firewall: it forwards, it translates, or it cannot be read."""
+ASSOCIATED = tuple(AssociatedEndpoint("vpce-appliance", owner_id) for owner_id in (ACCOUNT, NEIGHBOUR, ""))
+OTHER_FIREWALL = replace(FIREWALL, arn=FIREWALL.arn.replace(ACCOUNT, NEIGHBOUR) + "2", owner_id=NEIGHBOUR)
+OTHER_FIREWALLS = sampled_from(
+    [
+        *[None] * 20,
+        *(OTHER_FIREWALL, replace(OTHER_FIREWALL, is_proxy=True), replace(OTHER_FIREWALL, owner_id=ACCOUNT)),
+        *(replace(OTHER_FIREWALL, endpoint_ids=(), associated=(found,)) for found in ASSOCIATED),
+        replace(OTHER_FIREWALL, is_proxy=True, endpoint_ids=(), associated=ASSOCIATED[:1]),
+    ]
+)
+"""A firewall of another account that names endpoints, or that endpoint associations name."""
+PROXIES = mostly((), ("vpce-firewall",), ("vpce-appliance",))
 
 
 @composite
@@ -317,7 +349,7 @@ CLOSED = sampled_from([False] * 5 + [True])
 TO_INTERNET = tuple(
     Route(parse_cidr(block), "igw-1", TargetKind.INTERNET_GATEWAY) for block in ("0.0.0.0/0", "::/0", "64:ff9b::/96")
 )
-REGIONAL = sampled_from([None, None, None, "rtb-b1", "rtb-b1", "rtb-a0", "rtb-unseen"])
+REGIONAL = sampled_from([*[None] * 6, *["rtb-b1"] * 4, *["rtb-a0"] * 2, "rtb-unseen", ""])
 GATEWAY_STATE = mostly("available", "", "deleted", "pending")
 CONNECTIVITY = mostly("public", "private")
 BUCKETS = mostly(True, False, None)
@@ -331,12 +363,13 @@ def snapshots(draw: Draw, followed: tuple[str, ...] = FOLLOWED) -> Snapshot:
     gateway = NatGateway(
         "nat-1",
         "vpc-b",
-        None if regional else draw(ANY_SUBNET),
+        draw(ANY_SUBNET) if regional is None else None,
         draw(CONNECTIVITY),
         route_table_id=regional,
         state=draw(GATEWAY_STATE),
+        proxy_endpoint_ids=draw(PROXIES),
     )
-    firewall = draw(FIREWALLS)
+    firewalls = {found.arn: found for found in (draw(FIREWALLS), draw(OTHER_FIREWALLS)) if found}
     found_subnets, tables = draw(subnets()), draw(route_tables(followed))
     if draw(CLOSED):
         # A NAT gateway or an attachment in vpc-b leads to an internet gateway that Block Public Access closes.
@@ -354,7 +387,7 @@ def snapshots(draw: Draw, followed: tuple[str, ...] = FOLLOWED) -> Snapshot:
         nat_gateways={"nat-1": gateway},
         prefix_lists=draw(prefix_lists()),
         lists_ipv6_prefix_lists=draw(BOOLEAN),
-        firewalls={firewall.arn: firewall} if firewall else None,
+        firewalls=firewalls or None,
         network_interfaces=draw(network_interfaces()) if draw(READABLE) else None,
         transit_gateway_attachments=draw(transit_gateway_attachments()) if draw(READABLE) else None,
         transit_gateway_route_tables=draw(transit_gateway_route_tables()) if draw(READABLE) else None,
@@ -371,7 +404,20 @@ def partly(snapshot: Snapshot, other: Snapshot, random: Random) -> Snapshot:
         if records and others:
             chosen = random.sample(sorted(records), random.randint(1, 2)) if len(records) > 1 else list(records)
             changed[kind] = records | {key: _with_tags(others[key], records[key]) for key in chosen if key in others}
+            if kind == "firewalls" and random.random() < 1 / 2:
+                changed[kind] |= others
+            if kind == "prefix_lists":
+                changed[kind] |= {key: _renamed(changed[kind][key], random) for key in chosen}
     return replace(snapshot, account_id=NEIGHBOUR, **changed)
+
+
+NAMES = sampled_from(["", "another", *EXPRESS.values(), f"com.amazonaws.{REGION}.s3express.new"])
+
+
+def _renamed(record: PrefixList, random: Random) -> PrefixList:
+    """Return a prefix list, sometimes with another name, or as one of another owner."""
+    name = NAMES(random) if random.random() < 1 / 4 else record.name
+    return replace(record, name=name, aws_owned=record.aws_owned and random.random() < 7 / 8)
 
 
 def _with_tags(record: _Value, tagged: _Value) -> _Value:
@@ -381,7 +427,8 @@ def _with_tags(record: _Value, tagged: _Value) -> _Value:
 
 DISPUTED = (
     *("subnets", "route_tables", "route_tables", "vpc_endpoints", "nat_gateways", "prefix_lists", "prefix_lists"),
-    *("network_interfaces", "transit_gateway_attachments", "transit_gateway_route_tables", "firewalls", "vpcs"),
+    *("network_interfaces", "transit_gateway_attachments", "transit_gateway_route_tables", "vpcs"),
+    *("firewalls", "firewalls"),
 )
 PUBLIC, UNRESOLVED = sampled_from(PUBLIC_SUBNETS), sampled_from(UNRESOLVED_EGRESS)
 SCOPE = mostly(Scope.ALL, Scope.DIRECTORY_BUCKETS)

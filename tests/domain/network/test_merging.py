@@ -11,14 +11,17 @@ from hypothesis import given, settings
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.merging import merged
 from express_path.domain.network.resources import (
+    AssociatedEndpoint,
     BlockMode,
+    Firewall,
     NatGateway,
     NetworkInterface,
     PrefixList,
+    TransitGatewayAttachment,
     TransitGatewayRouteTable,
 )
 from express_path.domain.network.snapshot import Snapshot
-from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
+from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account, Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
@@ -59,7 +62,7 @@ def view(whole: Snapshot, vpc_id: str) -> Snapshot:
         and {
             key: attachment
             if attachment.resource_id == vpc_id and hub
-            else replace(attachment, route_table_id=None)
+            else replace(attachment, route_table_id=None, policy_table_id=None, shows_association=False)
             if attachment.resource_id == vpc_id
             else replace(attachment, subnet_ids=None, appliance_mode=False)
             for key, attachment in attachments.items()
@@ -81,7 +84,7 @@ def verdicts(network: Snapshot, rule: RuleParameters) -> list[Verdict]:
 def test_two_accounts_views_make_the_whole(seed: int) -> None:
     """The merged views of both owners, in either order, give the same verdicts as the whole network."""
     random = Random(seed)
-    whole, rule = owned(snapshots()(random)), parameters()(random)
+    whole, rule = replace(owned(snapshots()(random)), has_several_accounts=True), parameters()(random)
     views = [view(whole, "vpc-a"), view(whole, "vpc-b")]
     assert verdicts(merged(views), rule) == verdicts(merged(views[::-1]), rule) == verdicts(whole, rule)
 
@@ -135,9 +138,119 @@ def test_a_list_that_one_account_describes_is_known_by_name(order: int) -> None:
 
 def test_one_account_shows_a_firewall_and_another_its_endpoint_there() -> None:
     """The endpoints that two accounts know of one firewall are added up."""
-    views = [snapshot(firewalls=firewalls("vpce-1")), snapshot(firewalls=firewalls("vpce-2")), snapshot()]
-    [merged_firewall] = (merged(views).firewalls or {}).values()
-    assert merged_firewall.endpoint_ids == ("vpce-1", "vpce-2")
+    associated = (AssociatedEndpoint("vpce-2", NEIGHBOUR),)
+    views = [firewalls("vpce-1"), firewalls("vpce-1", associated=associated), None]
+    [merged_firewall] = (merged([snapshot(firewalls=found) for found in views]).firewalls or {}).values()
+    assert merged_firewall.named_endpoint_ids == {"vpce-1", "vpce-2"}
+
+
+FIREWALL_ENDPOINT = endpoint("vpce-fw", endpoint_type="gatewayloadbalancer", subnet_ids=("subnet-2",), owner_id=ACCOUNT)
+BEFORE_FIREWALL = {
+    "subnets": by_id(subnet(), subnet("subnet-2")),
+    "route_tables": by_id(
+        table("rtb-1", route("0.0.0.0/0", "vpce-fw"), main=True),
+        table("rtb-2", route("pl-express", "vpce-express"), subnets=("subnet-2",)),
+    ),
+    "vpc_endpoints": by_id(FIREWALL_ENDPOINT, endpoint(owner_id=ACCOUNT)),
+}
+THEIR_ARN = f"arn:aws:network-firewall:us-east-1:{NEIGHBOUR}:firewall/theirs"
+THEIRS = Firewall(THEIR_ARN, ("vpce-fw",), owner_id=NEIGHBOUR)
+OURS, OUR_PROXY = firewalls("vpce-fw"), firewalls("vpce-fw", is_proxy=True)
+OUR_OTHER = firewalls("vpce-other")
+
+
+def by_association(owner_id: str, **more: object) -> dict[str, Firewall]:
+    """Return another account's firewall to which an endpoint association of an account gives the endpoint."""
+    associated = (AssociatedEndpoint("vpce-fw", owner_id),)
+    return {THEIR_ARN: Firewall(THEIR_ARN, associated=associated, owner_id=NEIGHBOUR, **more)}
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "reason"),
+    [
+        (OURS, None, "ENDPOINT"),
+        (OURS, OURS, "ENDPOINT"),
+        (OURS, {THEIR_ARN: THEIRS}, "ENDPOINT"),
+        (OUR_PROXY, {THEIR_ARN: THEIRS}, "NAT_BEHIND_APPLIANCE"),
+        (OUR_OTHER, {THEIR_ARN: THEIRS}, "UNRESOLVED_EGRESS"),
+        (OUR_OTHER, OURS, "UNRESOLVED_EGRESS"),
+        (OUR_OTHER, OUR_PROXY, "NAT_BEHIND_APPLIANCE"),
+        (None, OURS, "ENDPOINT"),
+        (by_association(ACCOUNT), None, "ENDPOINT"),
+        (by_association(NEIGHBOUR), None, "UNRESOLVED_EGRESS"),
+        (by_association(""), None, "UNRESOLVED_EGRESS"),
+        ({**OURS, **by_association(ACCOUNT, is_proxy=True)}, None, "NAT_BEHIND_APPLIANCE"),
+    ],
+    ids=[
+        "own firewall",
+        "alike",
+        "another account's firewall is no evidence",
+        "nor does it hide the own proxy",
+        "nor does it make an appliance a firewall",
+        "a copy names the endpoint, and another does not",
+        "as before, and it translates",
+        "only a copy shows the firewall",
+        "an association of the endpoint's owner",
+        "an association of another account",
+        "an association of an account that is not shown",
+        "two firewalls, one of which translates",
+    ],
+)
+def test_the_firewalls_that_accounts_name_for_one_endpoint(ours: dict, theirs: dict, reason: str) -> None:
+    """Only what the endpoint's owner has is evidence, and of several firewalls the worst counts, in any order of accounts."""
+    views = [
+        snapshot(**BEFORE_FIREWALL, firewalls=ours),
+        replace(snapshot(firewalls=theirs), account_id=NEIGHBOUR),
+    ]
+    for network in (merged(views), replace(merged(views[::-1]), account_id=ACCOUNT, foreign_subnet_ids=frozenset())):
+        assert verdict_on(network).reason == reason
+
+
+@pytest.mark.parametrize(
+    "theirs",
+    [
+        replace(EXPRESS_LIST, name="another"),
+        replace(EXPRESS_LIST, name=""),
+        replace(EXPRESS_LIST, aws_owned=False),
+        replace(EXPRESS_LIST, family=Family.IPV6),
+    ],
+    ids=["name", "no name", "owner", "family"],
+)
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_list_is_that_of_the_service_if_any_account_says_so(theirs: PrefixList, order: int) -> None:
+    """Otherwise another account's list with the same id would hide every finding."""
+    ours = snapshot(subnets=by_id(subnet()), route_tables=NAT_TABLE)
+    network = merged([ours, replace(snapshot(prefix_lists=by_id(theirs)), account_id=NEIGHBOUR)][::order])
+    assert verdict_on(replace(network, account_id=ACCOUNT, foreign_subnet_ids=frozenset())).reason == "NAT_GATEWAY"
+
+
+SPOKE = {
+    "subnets": by_id(subnet()),
+    "route_tables": by_id(table("rtb-1", route("0.0.0.0/0", "tgw-1"), main=True)),
+    "transit_gateway_route_tables": by_id(
+        TransitGatewayRouteTable("tgw-rtb-1", (route("0.0.0.0/0", "tgw-attach-1", state="blackhole"),))
+    ),
+}
+ATTACHMENT = TransitGatewayAttachment(
+    "tgw-attach-1", "tgw-1", "vpc", "vpc-1", route_table_id="tgw-rtb-1", shows_association=True
+)
+
+
+@pytest.mark.parametrize(
+    ("ours", "reason"),
+    [
+        (replace(ATTACHMENT, route_table_id=None), "UNRESOLVED_EGRESS"),
+        (replace(ATTACHMENT, route_table_id=None, policy_table_id="tgw-ptb-1"), "UNRESOLVED_EGRESS"),
+        (replace(ATTACHMENT, route_table_id=None, shows_association=False), "DROPPED"),
+        (ATTACHMENT, "DROPPED"),
+    ],
+    ids=["disassociating", "policy table", "association not shown", "alike"],
+)
+def test_an_association_without_effect_is_not_one_that_is_lacking(ours: TransitGatewayAttachment, reason: str) -> None:
+    """Only a description without any association gets that of another account."""
+    parts = [{**SPOKE, "transit_gateway_attachments": by_id(found)} for found in (ours, ATTACHMENT)]
+    for network in (seen_by_two(*parts), seen_by_two(*parts[::-1])):
+        assert verdict_on(network).reason == reason
 
 
 def test_each_description_of_an_interface_is_kept() -> None:
@@ -262,9 +375,8 @@ def test_what_accounts_see_differently_of_a_transit_gateway_is_kept() -> None:
 
 
 def severity(verdict: Verdict) -> tuple[bool, int]:
-    """Return the rank of a verdict, the worst first. PARTLY_NAT is any NAT: no other address may use the endpoint any more."""
-    reason = Reason.NAT_BEYOND_TRANSIT_GATEWAY if verdict.reason is Reason.PARTLY_NAT else verdict.reason
-    return verdict.compliance is not Compliance.NON_COMPLIANT, SEVERITY_ORDER[reason]
+    """Return the rank of a verdict, the worst first."""
+    return verdict.compliance is not Compliance.NON_COMPLIANT, SEVERITY_ORDER[verdict.reason]
 
 
 def ids_in(value: object) -> Iterator[str]:
@@ -309,8 +421,22 @@ def names_what_only_others_list(before: Snapshot, others: Snapshot, subnet_id: s
             break
         met |= named
     table_is_unseen = not any(tracer.traces_of(before.subnets[subnet_id]))
-    firewalls_differ = before.firewall_of_endpoint.keys() != others.firewall_of_endpoint.keys()
-    return table_is_unseen or firewalls_differ or before.lists_ipv6_prefix_lists != others.lists_ipv6_prefix_lists
+    # A firewall and its endpoint associations name endpoints, and no endpoint names its firewall.
+    shows_firewall = bool(evidence_of_firewalls(others, before) - evidence_of_firewalls(before, before))
+    # AWS's lists are the same for every account of a Region, so any account shows that there is no IPv6 list.
+    shows_lists = others.lists_ipv6_prefix_lists and not before.lists_ipv6_prefix_lists
+    return table_is_unseen or shows_firewall or shows_lists
+
+
+def evidence_of_firewalls(shown: Snapshot, before: Snapshot) -> set[object]:
+    """Return the firewalls and endpoint associations of the accounts that own the endpoints known before."""
+    owners = {endpoint.owner_id for endpoint in before.vpc_endpoints.values()}
+    firewalls = (shown.firewalls or {}).values()
+    associated = [(firewall.arn, each) for firewall in firewalls for each in firewall.associated]
+    return {
+        *(firewall.arn for firewall in firewalls if firewall.owner_id in owners),
+        *(found for found in associated if found[1].owner_id in {"", *owners}),
+    }
 
 
 @pytest.mark.slow
@@ -330,5 +456,42 @@ def test_what_another_account_shows_makes_no_verdict_better(seed: int) -> None:
         for subnet_id in SUBNETS:
             old, new = earlier.verdict(subnet_id), later.verdict(subnet_id)
             if not names_what_only_others_list(before, accounts[count], subnet_id):
-                is_as_bad = new.reason is Reason.PARTLY_NAT or severity(new) <= severity(old)
-                assert is_as_bad, (subnet_id, old, new)
+                assert severity(new) <= severity(old), (subnet_id, old, new)
+
+
+FORWARDED = {
+    "subnets": by_id(subnet(), subnet("subnet-2")),
+    "vpc_endpoints": by_id(endpoint(owner_id=ACCOUNT), FIREWALL_ENDPOINT),
+    "firewalls": OURS,
+}
+FIRST_HALF, SECOND_HALF = "198.51.100.0/25", "198.51.100.128/25"
+
+
+def behind_firewall(half: str) -> dict:
+    """Return the tables of a subnet behind a firewall, where a part of the addresses leaves through a NAT."""
+    tables = by_id(
+        table("rtb-1", route("0.0.0.0/0", "vpce-fw"), main=True),
+        table("rtb-2", TO_ENDPOINT, route(half, "nat-1"), subnets=("subnet-2",)),
+    )
+    return {**FORWARDED, "route_tables": tables}
+
+
+def test_by_every_description_some_addresses_use_the_endpoint() -> None:
+    """For each address, the worst of all descriptions is a NAT, but no single description sends all of them to one."""
+    parts = behind_firewall(FIRST_HALF), behind_firewall(SECOND_HALF)
+    for network in (seen_by_two(*parts), seen_by_two(*parts[::-1])):
+        assert verdict_on(network).reason == "PARTLY_NAT"
+
+
+def test_only_a_few_combinations_of_descriptions_are_traced_on_their_own() -> None:
+    """With more of them, the result is a NAT all the same."""
+    lists = [PrefixList(f"pl-{n}", "own", Family.IPV4, (), aws_owned=False) for n in range(5)]
+    emptied = [replace(each, cidrs=(parse_cidr("10.0.0.0/8"),)) for each in lists]
+    parts = []
+    for half, listed in ((FIRST_HALF, lists), (SECOND_HALF, emptied)):
+        part = behind_firewall(half)
+        beyond = part["route_tables"]["rtb-2"]
+        routes = (*beyond.routes, *(route(each.id, "nat-1") for each in listed))
+        tables = {**part["route_tables"], "rtb-2": replace(beyond, routes=routes)}
+        parts.append({**part, "route_tables": tables, "prefix_lists": by_id(EXPRESS_LIST, *listed)})
+    assert verdict_on(seen_by_two(*parts)).reason == "NAT_BEHIND_APPLIANCE"

@@ -2,10 +2,10 @@
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from express_path.domain.network.claims import Claim, unlisted_tables
 from express_path.domain.network.resources import (
@@ -40,6 +40,11 @@ Described = (
 )
 """A record that accounts may describe differently."""
 _Record = TypeVar("_Record", bound=Described)
+_KINDS = (
+    *("subnets", "route_tables", "vpc_endpoints", "nat_gateways", "prefix_lists", "network_interfaces", "firewalls"),
+    *("transit_gateway_attachments", "transit_gateway_route_tables", "transit_gateway_policy_tables"),
+)
+"""The fields of a snapshot with records that accounts may describe differently."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +117,22 @@ class Snapshot:
         """Return every description of a resource, this one first: one, unless accounts disagree about it."""
         others = self.versions.get(record.arn if isinstance(record, Firewall) else record.id)
         return (record, *cast("tuple[_Record, ...]", others)) if others else (record,)
+
+    @property
+    def records(self) -> tuple[Mapping[str, Described], ...]:
+        """The records of each kind that accounts may describe differently, by id; those that cannot be read are empty."""
+        return tuple(getattr(self, kind) or {} for kind in _KINDS)
+
+    def described_as(self, chosen: Iterable[Described]) -> "Snapshot":
+        """Return the network in which each of these descriptions is the only one of its resource."""
+        by_id = {record.arn if isinstance(record, Firewall) else record.id: record for record in chosen}
+        changed = {
+            kind: {**records, **{key: record for key, record in by_id.items() if key in records}}
+            for kind, records in zip(_KINDS, self.records, strict=True)
+            if records
+        }
+        versions = {key: others for key, others in self.versions.items() if key not in by_id}
+        return replace(self, versions=versions, **cast("Any", changed))
 
     @cached_property
     def own_subnets(self) -> tuple[Subnet, ...]:

@@ -1,10 +1,13 @@
 """The verdict on a subnet: compliance, reason, and path."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
+from math import prod
 from typing import NamedTuple, Self
 
 from express_path.domain.network.addresses import Family
-from express_path.domain.network.resources import RouteTable, Subnet, TargetKind, has_tag
+from express_path.domain.network.resources import AnyRouteTable, RouteTable, Subnet, TargetKind, has_tag
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.origins import Origin
 from express_path.domain.path.outcomes import Hop, Outcome, Trace, join
@@ -44,6 +47,8 @@ def _severity(decision: Decision) -> tuple[bool, int, tuple[Hop, ...], str]:
 
 _NAMED = 3
 """How many resources a note names."""
+_MAX_COMBINATIONS = 16
+"""How many combinations of descriptions of resources are traced on their own."""
 
 
 def worst_decision(trace: Trace, table: RouteTable, parameters: RuleParameters, note: str = "") -> Decision:
@@ -222,19 +227,49 @@ class Evaluator:
         decision = self._from_origins.get(origin)
         if decision is None:
             traces = self.tracer.possible_traces(table, subnet)
-            note = self._disagreement(join(traces)) if self.snapshot.versions else ""
+            disputed = self._disputed(join(traces)) if self.snapshot.versions else []
+            named = " and ".join(disputed[:_NAMED])
+            note = f"accounts describe {named} differently, the worst counts" if disputed else ""
             possible = [worst_decision(trace, table, self.parameters, note) for trace in traces]
-            decision = self._from_origins[origin] = min(possible, key=_severity)
+            decision = min(possible, key=_severity)
+            if disputed and decision.reason in NAT_REASONS:
+                decision = self._by_each_description(subnet, table, disputed, note) or decision
+            self._from_origins[origin] = decision
         return decision
 
-    def _disagreement(self, trace: Trace) -> str:
-        """Return which resources on the paths of a trace accounts describe differently; empty if there are none."""
+    def _disputed(self, trace: Trace) -> list[str]:
+        """Return the resources on the paths of a trace that accounts describe differently, by id."""
         snapshot = self.snapshot
         met = {hop.id for traced in trace.results for outcome in traced.outcomes for hop in outcome.path}
-        for table_id in trace.consulted & snapshot.route_tables.keys():
-            met |= {str(route.destination) for route in snapshot.route_tables[table_id].routes}
-        disputed = sorted((met | trace.consulted) & snapshot.versions.keys())
-        return f"accounts describe {' and '.join(disputed[:_NAMED])} differently, the worst counts" if disputed else ""
+        tables: Mapping[str, AnyRouteTable] = {
+            **snapshot.route_tables,
+            **(snapshot.transit_gateway_route_tables or {}),
+        }
+        for table_id in trace.consulted & tables.keys():
+            for version in snapshot.versions_of(tables[table_id]):
+                met |= {str(route.destination) for route in version.routes}
+        return sorted((met | trace.consulted) & snapshot.versions.keys())
+
+    def _by_each_description(
+        self, subnet: Subnet, table: RouteTable, disputed: Sequence[str], note: str
+    ) -> Decision | None:
+        """Return PARTLY_NAT if that is the result by one combination of the descriptions of disputed resources.
+
+        Beyond the first route table, a trace has the outcomes of all descriptions for each address. The worst outcome of
+        each address hides that by every single description, some addresses use the endpoint.
+        """
+        snapshot = self.snapshot
+        listed = [records[key] for key in disputed for records in snapshot.records if key in records]
+        described = [snapshot.versions_of(record) for record in listed]
+        if prod(map(len, described)) > _MAX_COMBINATIONS:
+            return None
+        for chosen in product(*described):
+            tracer = Tracer(snapshot.described_as(chosen), self.tracer.claims)
+            for trace in tracer.possible_traces(tracer.snapshot.route_tables[table.id], subnet):
+                decision = worst_decision(trace, table, self.parameters, note)
+                if decision.reason is Reason.PARTLY_NAT:
+                    return decision
+        return None
 
     def _before_routing(self, subnet: Subnet, table: RouteTable | None) -> Outcome | None:
         """Return the outcome that is decided before routing, if there is one: the first that applies."""
