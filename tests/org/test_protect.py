@@ -88,7 +88,7 @@ def test_only_a_deployment_creates_updates_and_deletes(sandbox: Sandbox, package
         needed.action
         for call in sandbox.calls.mutating()
         for request in [Request(call.service, call.operation, {**path, **call.parameters}, account_id, REGION)]
-        for needed in authorizations(request, request.action, "*")
+        for needed in authorizations(request, request.action)
         if may(arn, needed.action, needed.resource)
     } == {
         *("logs:CreateLogGroup", "logs:DeleteLogGroup", "logs:PutRetentionPolicy"),

@@ -1,12 +1,15 @@
 """The API of one account and Region, as CloudFormation calls it for a stack."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from botocore.model import ListShape, MapShape, Shape, StructureShape
 
 from config_rule_sandbox.http.direct import acting_in, direct_client
+from config_rule_sandbox.iam.policies import Authorization
+from config_rule_sandbox.iam.requests import Caller
+from config_rule_sandbox.iam.resources import Place
 from config_rule_sandbox.server import Sandbox
 
 SCALARS: dict[str, Callable[[str], Any]] = {
@@ -19,6 +22,17 @@ SCALARS: dict[str, Callable[[str], Any]] = {
 """What makes a value out of a text, by the type that the service's model names."""
 
 
+class DeniedError(Exception):
+    """The caller has no permission for something that CloudFormation does with the caller's permissions."""
+
+    def __init__(self, caller: str, wanted: Authorization) -> None:
+        super().__init__(
+            f"User: {caller} is not authorized to perform: {wanted.action} on resource: {wanted.resource} "
+            f"because no identity-based policy allows the {wanted.action} action"
+        )
+        self.wanted = wanted
+
+
 class Account:
     """Calls in one account and Region, with the credentials of the role that CloudFormation uses, if any.
 
@@ -26,13 +40,36 @@ class Account:
     """
 
     def __init__(
-        self, sandbox: Sandbox, account_id: str, region: str, credentials: Mapping[str, str] | None = None
+        self,
+        sandbox: Sandbox,
+        account_id: str,
+        region: str,
+        credentials: Mapping[str, str] | None = None,
+        caller: Caller | None = None,
     ) -> None:
-        """Make no call yet."""
+        """Make no call yet. `caller` is who deploys the stack, if permissions are enforced."""
         self.account_id = account_id
         self.region = region
         self._sandbox = sandbox
         self._credentials = credentials
+        self._caller = caller
+
+    def of_caller(self, caller: Caller | None) -> "Account":
+        """Return this account with another caller."""
+        return Account(self._sandbox, self.account_id, self.region, self._credentials, caller)
+
+    @property
+    def place(self) -> Place:
+        """The account and Region."""
+        return Place(self.account_id, self.region)
+
+    def require(self, needed: Iterable[Authorization]) -> None:
+        """Raise DeniedError unless the caller may do all this, if there is a caller."""
+        if self._caller is None:
+            return
+        for wanted in needed:
+            if not self._caller.may(wanted):
+                raise DeniedError(self._caller.principal.session_arn, wanted)
 
     def call(self, service: str, operation: str, **parameters: Any) -> dict[str, Any]:  # noqa: ANN401  # JSON
         """Return the answer to a call such as `call("sqs", "create_queue", QueueName="a")`. ClientError if it fails.

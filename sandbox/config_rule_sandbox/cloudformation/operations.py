@@ -8,15 +8,17 @@ from moto.cloudformation.exceptions import ValidationError
 from moto.cloudformation.responses import CloudFormationResponse
 from moto.core.responses import ActionResult, EmptyResult
 
-from config_rule_sandbox.cloudformation.account import Account
+from config_rule_sandbox.cloudformation.account import Account, DeniedError
 from config_rule_sandbox.cloudformation.described_stacks import created_stacks
 from config_rule_sandbox.cloudformation.kinds.all import KINDS
-from config_rule_sandbox.cloudformation.sam import transformed
+from config_rule_sandbox.cloudformation.permissions import of_object, of_transforms
+from config_rule_sandbox.cloudformation.sam import transformed, transforms
 from config_rule_sandbox.cloudformation.stacks import FAILURES, create_stack, update_stack
 from config_rule_sandbox.cloudformation.text import read
 from config_rule_sandbox.cloudformation.values import TemplateError
 from config_rule_sandbox.dynamic import Client, Moto
 from config_rule_sandbox.http.direct import direct_client
+from config_rule_sandbox.iam.requests import caller_of
 from config_rule_sandbox.patching.patches import Patches
 from config_rule_sandbox.server import Sandbox
 
@@ -39,14 +41,20 @@ class CloudFormation:
 
     def _serving(self, original: Callable[[Moto], object]) -> Callable[[Moto], object]:
         def answer(response: Moto) -> object:
+            account = self._account.of_caller(caller_of(response))
             stacks = created_stacks(self._account.account_id, self._account.region)
             name, url, body = map(response._get_param, ("StackName", "TemplateURL", "TemplateBody"))
             known = next((stack for stack in stacks if name in (stack.name, stack.stack_id)), None)
-            if known and not (url or body):
-                known.delete()
-                stacks.remove(known)
-                return EmptyResult()
-            template = self._template(url, body) if url or body else {}
+            if known:
+                known.account = account
+            try:
+                if known and not (url or body):
+                    known.delete()
+                    stacks.remove(known)
+                    return EmptyResult()
+                template = self._template(account, url, body) if url or body else {}
+            except DeniedError as error:
+                raise ValidationError(message=str(error)) from error
             if not template or any(resource["Type"] not in KINDS for resource in template["Resources"].values()):
                 return original(response)
             given = {row["ParameterKey"]: row["ParameterValue"] for row in response._get_param("Parameters", [])}
@@ -54,7 +62,7 @@ class CloudFormation:
                 if known:
                     stack, failure = known, update_stack(known, template, given)
                 else:
-                    stack = create_stack(self._account, name, template, given)
+                    stack = create_stack(account, name, template, given)
                     failure = stack.failure
             except (TemplateError, *FAILURES) as error:
                 raise ValidationError(message=str(error)) from error
@@ -64,12 +72,15 @@ class CloudFormation:
 
         return answer
 
-    def _template(self, url: str | None, body: str | None) -> dict[str, Any]:
-        """Return the template of a request without transforms."""
-        template = read(self._read(url).decode() if url else body or "")
-        return transformed(template, self._read) if "Transform" in template else template
+    def _template(self, account: Account, url: str | None, body: str | None) -> dict[str, Any]:
+        """Return the template of a request without transforms. DeniedError if the caller may not read or transform it."""
 
-    def _read(self, url: str) -> bytes:
-        """Return an object of S3 by the URL that a packaged template has of it."""
-        where = urlsplit(url)
-        return bytes(self._s3.get_object(Bucket=where.netloc.split(".")[0], Key=where.path[1:])["Body"].read())
+        def read_as_caller(address: str) -> bytes:
+            where = urlsplit(address)
+            bucket, key = where.netloc.split(".")[0], where.path[1:]
+            account.require([of_object(bucket, key, account.place)])
+            return bytes(self._s3.get_object(Bucket=bucket, Key=key)["Body"].read())
+
+        template = read(read_as_caller(url).decode() if url else body or "")
+        account.require(of_transforms(transforms(template), account.place))
+        return transformed(template, read_as_caller) if "Transform" in template else template

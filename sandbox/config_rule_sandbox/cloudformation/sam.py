@@ -6,6 +6,7 @@ from typing import Any
 import boto3
 
 from config_rule_sandbox.cloudformation.text import read as read_text
+from config_rule_sandbox.iam.policies import as_list
 
 INCLUDE = "AWS::Include"
 Node = Any
@@ -29,6 +30,21 @@ def transformed(template: dict[str, Node], read: Callable[[str], bytes]) -> dict
     included = _with_includes(template, read)
     result: dict[str, Node] = translator.translate(included, parameter_values={}, passthrough_metadata=True)
     return result
+
+
+def transforms(node: Node) -> set[str]:
+    """Return the names of all transforms in a template.
+
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/transform-reference.html
+    """
+    if isinstance(node, list):
+        return {name for item in node for name in transforms(item)}
+    if not isinstance(node, dict):
+        return set()
+    inner = {name for value in node.values() for name in transforms(value)}
+    named = node.get("Transform", []) if "Resources" in node else []
+    included = node.get("Fn::Transform", {}).get("Name")
+    return inner | set(as_list(named)) | ({included} if included else set())
 
 
 def _with_includes(node: Node, read: Callable[[str], bytes]) -> Node:

@@ -2,26 +2,33 @@
 
 import copy
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 from botocore.exceptions import ClientError, ParamValidationError
 from moto.core.exceptions import JsonRESTError
 from moto.utilities.utils import get_partition
 
-from config_rule_sandbox.cloudformation.account import Account
+from config_rule_sandbox.cloudformation.account import Account, DeniedError
 from config_rule_sandbox.cloudformation.described_stacks import created_stacks
 from config_rule_sandbox.cloudformation.kinds.all import KINDS
 from config_rule_sandbox.cloudformation.kinds.config import AlreadyExistsError
 from config_rule_sandbox.cloudformation.order import in_order
+from config_rule_sandbox.cloudformation.permissions import CREATE, DELETE, READ, UPDATE, of_resource
 from config_rule_sandbox.cloudformation.values import Created, Node, Scope, TemplateError
 
 RETAINED = ("Retain", "RetainExceptOnCreate")
+RETAINED_ON_ROLLBACK = ("Retain",)
+"""What stays if the creation of its stack fails.
+
+https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attribute-deletionpolicy.html
+"""
 GONE = ("NotFound", "NotFoundException", "NoSuchEntity")
 """How the codes of errors end that say that a resource does not exist."""
-FAILURES = (AlreadyExistsError, ClientError, JsonRESTError, ParamValidationError)
+FAILURES = (AlreadyExistsError, ClientError, DeniedError, JsonRESTError, ParamValidationError)
 """What the calls that create, update, or delete a resource raise."""
 
 
@@ -57,14 +64,16 @@ class Stack:
     template: Mapping[str, Node] = field(default_factory=dict)
     updates: int = 0
     status: str = "CREATE_COMPLETE"
+    unique_id: str = ""
 
     @property
     def stack_id(self) -> str:
-        """Its ARN."""
+        """Its ARN. It ends in an ID that differs in each place, unless `unique_id` is given."""
         partition, account = get_partition(self.account.region), self.account
-        return f"arn:{partition}:cloudformation:{account.region}:{account.account_id}:stack/{self.name}"
+        arn = f"arn:{partition}:cloudformation:{account.region}:{account.account_id}:stack/{self.name}"
+        return f"{arn}/{self.unique_id or uuid5(NAMESPACE_URL, arn)}"
 
-    def delete(self, *, retain: bool = True) -> None:
+    def delete(self, retained: Sequence[str] = RETAINED) -> None:
         """Delete the resources, the last first, except those whose DeletionPolicy retains them.
 
         A resource that somebody has deleted already is no error. The handlers of most types find that out themselves:
@@ -72,10 +81,9 @@ class Stack:
         """
         for logical_id in reversed(list(self.resources)):
             definition = self.template["Resources"][logical_id]
-            if not (retain and definition.get("DeletionPolicy") in RETAINED):
-                kind = KINDS[definition["Type"]]
+            if definition.get("DeletionPolicy") not in retained:
                 try:
-                    kind.delete(self.account, self.resources[logical_id].physical_id, self.properties[logical_id])
+                    _delete(self, logical_id, self.resources[logical_id], self.properties[logical_id])
                 except ClientError as error:
                     if not error.response["Error"]["Code"].endswith(GONE):
                         raise
@@ -83,7 +91,7 @@ class Stack:
 
 
 def create_stack(account: Account, name: str, template: Mapping[str, Node], parameters: Mapping[str, str]) -> Stack:
-    """Create a stack; if a resource fails, delete the others and return the stack with its failure.
+    """Create a stack; if a resource fails, delete the others, unless retained, and return the stack with its failure.
 
     TemplateError if the template or its parameters are refused before anything is created.
     """
@@ -96,7 +104,8 @@ def create_stack(account: Account, name: str, template: Mapping[str, Node], para
             created = _created(stack, logical_id, definition["Type"], properties)
         except FAILURES as error:
             stack.failure = Failure(logical_id, definition["Type"], *_code_and_message(error))
-            stack.delete(retain=False)
+            stack.account = account.of_caller(None)  # at AWS, what the caller may not delete stays
+            stack.delete(RETAINED_ON_ROLLBACK)
             return stack
         stack.properties[logical_id] = properties
         stack.resources[logical_id] = scope.created[logical_id] = created
@@ -138,7 +147,7 @@ def update_stack(stack: Stack, template: Mapping[str, Node], parameters: Mapping
             logical_id in retained if logical_id in properties else definition.get("DeletionPolicy") in RETAINED
         )
         if scope.created.get(logical_id) != earlier and not is_retained:
-            KINDS[definition["Type"]].delete(stack.account, earlier.physical_id, stack.properties[logical_id])
+            _delete(stack, logical_id, earlier, stack.properties[logical_id])
     stack.resources, stack.properties, stack.template = scope.created, properties, template
     stack.outputs, stack.parameters = _outputs(template, scope), scope.parameters
     return None
@@ -157,6 +166,9 @@ def _changed(
         if not changed & _replacing(resource_type, stack.account.region, properties):
             if kind.update is None:
                 raise TemplateError(f"updates of {sorted(changed)} of {resource_type} are not known here")
+            handlers = UPDATE, READ
+            place = stack.account.place
+            stack.account.require(of_resource(resource_type, handlers, known.physical_id, properties, place))
             update = partial(kind.update, stack.account, known.physical_id)
             update(copy.deepcopy(earlier), copy.deepcopy(properties))
             undo.append(partial(update, copy.deepcopy(properties), copy.deepcopy(earlier)))
@@ -211,12 +223,22 @@ def _created(stack: Stack, logical_id: str, resource_type: str, properties: dict
     account, name = stack.account, f"{stack.name}-{logical_id}"
     place = f"{account.account_id} {account.region} {name}" + (f" {stack.updates}" if stack.updates else "")
     unique = f"{name}-{hashlib.sha256(place.encode()).hexdigest()[:12].upper()}"
+    account.require(of_resource(resource_type, (CREATE, READ), unique, properties, account.place))
     return KINDS[resource_type].create(account, unique, copy.deepcopy(properties))
+
+
+def _delete(stack: Stack, logical_id: str, created: Created, properties: dict[str, Any]) -> None:
+    """Delete one resource."""
+    resource_type, account = stack.template["Resources"][logical_id]["Type"], stack.account
+    account.require(of_resource(resource_type, (DELETE,), created.physical_id, properties, account.place))
+    KINDS[resource_type].delete(account, created.physical_id, properties)
 
 
 def _code_and_message(error: Exception) -> tuple[str, str]:
     if isinstance(error, ClientError):
         return error.response["Error"]["Code"], error.response["Error"]["Message"]
+    if isinstance(error, DeniedError):
+        return "AccessDenied", str(error)
     if isinstance(error, AlreadyExistsError):
         return "AlreadyExists", str(error)
     if isinstance(error, JsonRESTError):

@@ -12,10 +12,10 @@ from functools import cache
 import boto3
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.client import BaseClient
-from moto.core.authorization import disable_iam_authentication
 
 from config_rule_sandbox.http.in_memory import moto_application, serve
 from config_rule_sandbox.http.web_server import HOST
+from config_rule_sandbox.iam.unchecked import unchecked
 from config_rule_sandbox.server import CREDENTIALS, Sandbox
 
 ACCOUNT_HEADER = "x-moto-account-id"
@@ -65,5 +65,5 @@ def _serve(request: AWSPreparedRequest, **_kwargs: object) -> AWSResponse:
     """Return the answer to one signed request; botocore then sends nothing."""
     if account_id := _account.get():
         request.headers[ACCOUNT_HEADER] = account_id
-    with disable_iam_authentication():  # the account's policies are not about a service's own reads
+    with unchecked():
         return serve(moto_application(), request)

@@ -1,23 +1,21 @@
 """What each request is authorized on: its resources, and the condition keys that the service gives for each of them.
 
-After AWS's Service Authorization Reference, page by page of the services that are named here:
+The Service Authorization Reference decides on which types of resources an action is authorized. The parameters of the
+request say which resources these are. Only a statement for all resources allows an action that has no types:
 https://docs.aws.amazon.com/service-authorization/latest/reference/reference_policies_actions-resources-contextkeys.html.
-Any other request is authorized on the resource that moto names, or on `*`, which only a statement for all resources
-allows.
 """
 
 import io
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from moto.core.authorization import ActionAuthenticatorMixin
 from moto.iam.exceptions import NotFoundException
 from moto.iam.models import Policy, iam_backends
-from moto.utilities.utils import get_partition
 
 from config_rule_sandbox.aws_lambda.code import organization_of
 from config_rule_sandbox.config.remediation.memory import remediations_of
@@ -29,39 +27,58 @@ from config_rule_sandbox.eventbridge.policies import bus_statements, queue_state
 from config_rule_sandbox.http.wire import Request, read
 from config_rule_sandbox.iam.caller import Principal, principal_of
 from config_rule_sandbox.iam.policies import Authorization, Statement, as_list, is_allowed
+from config_rule_sandbox.iam.reference import action as known_action
+from config_rule_sandbox.iam.resources import Place, of_request, role_arn
 from config_rule_sandbox.patching.patches import Patches
 from config_rule_sandbox.security_hub.authorization import READERS as OF_SECURITY_HUB
 from config_rule_sandbox.server import Sandbox
 
 Reader = Callable[[Request], Iterator[Authorization]]
 
-DIRECTORY_BUCKETS = "s3express:"
-"""How actions on directory buckets begin; moto takes it from the name that their requests are signed for.
-
-https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazons3express.html
-"""
-
-METRICS = "monitoring:"
-"""How moto begins actions on CloudWatch, after the name that their requests are signed for; IAM has cloudwatch.
+SERVICES = {"monitoring": "cloudwatch", "service-quotas": "servicequotas"}
+"""The services of policies, if they differ from the names that requests are signed for, or from botocore's.
 
 https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoncloudwatch.html
+"""
+ACTIONS = {
+    "lambda:Invoke": "lambda:InvokeFunction",
+    "s3:HeadBucket": "s3:ListBucket",
+    "s3:HeadObject": "s3:GetObject",
+    "s3:ListBuckets": "s3:ListAllMyBuckets",
+    "s3:ListObjects": "s3:ListBucket",
+    "s3:ListObjectsV2": "s3:ListBucket",
+    "s3express:ListDirectoryBuckets": "s3express:ListAllMyDirectoryBuckets",
+    "sqs:ChangeMessageVisibilityBatch": "sqs:ChangeMessageVisibility",
+    "sqs:DeleteMessageBatch": "sqs:DeleteMessage",
+    "sqs:SendMessageBatch": "sqs:SendMessage",
+    "securityhub:GetFindingsV2": "securityhub:GetFindings",
+}
+"""The actions of operations with other names.
+
+https://docs.aws.amazon.com/lambda/latest/api/API_Invoke.html,
+https://docs.aws.amazon.com/AmazonS3/latest/userguide/using-with-s3-policy-actions.html,
+https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-batch-api-actions.html,
+https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_GetFindingsV2.html
 """
 
 AUTOMATION_ROLE = "AutomationAssumeRole"
 """The parameter of a runbook whose value becomes its role, by convention, and is what the caller passes."""
 
 
-def authorizations(request: Request, action: str, resource: str) -> list[Authorization]:
-    """Return all that a request needs; `action` and `resource` are what moto would check policies for."""
-    if action.startswith(DIRECTORY_BUCKETS):
-        bucket = request.parameters.get("Bucket")
-        return [Authorization(action, request.arn("s3express", f"bucket/{bucket}") if bucket else "*")]
+def authorizations(request: Request, action: str) -> list[Authorization]:
+    """Return all that a request needs; `action` is what moto would check policies for."""
+    service, _, operation = action.partition(":")
+    action = f"{SERVICES.get(service, service)}:{operation}"
+    action = ACTIONS.get(action, action)
     if request.service == "dynamodb":
         return list(of_dynamodb(request))
-    action = action.replace(METRICS, "cloudwatch:")
     if reader := READERS.get(request.action):
         return list(reader(request))
-    return [Authorization(action, arn) for arn in _named_resources(request)] or [Authorization(action, resource)]
+    place = Place(request.account_id, request.region)
+    if request.service == "iam" and "RoleName" in request.parameters:
+        role = role_arn(request.parameters["RoleName"], request.parameters.get("Path", "/"), place)
+        return [Authorization(action, role)]
+    return [Authorization(action, arn) for arn in of_request(known_action(action), request.parameters, place)]
 
 
 def _start_automation(request: Request) -> Iterator[Authorization]:
@@ -91,67 +108,11 @@ def _calendars(request: Request) -> Iterator[Authorization]:
         yield Authorization(request.action, name if ":" in name else request.arn("ssm", f"document/{name}"))
 
 
-def _firewalls(request: Request) -> Iterator[Authorization]:
-    """Yield the firewall that is named, or all of the account's (https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsnetworkfirewall.html)."""
-    name = request.parameters.get("FirewallName", "*")
-    yield Authorization(
-        request.action, request.parameters.get("FirewallArn") or request.arn("network-firewall", f"firewall/{name}")
-    )
-
-
 def _event_buses(request: Request) -> Iterator[Authorization]:
     for entry in request.parameters["Entries"]:
         name = entry.get("EventBusName", "default")
         bus = name if ":" in name else request.arn("events", f"event-bus/{name}")
         yield Authorization(request.action, bus, {"events:source": [entry["Source"]]})
-
-
-def _queue(request: Request) -> Iterator[Authorization]:
-    """Yield the permission for a message; that for a batch is the same.
-
-    https://docs.aws.amazon.com/AWSSimpleQueueService/latest/SQSDeveloperGuide/sqs-batch-api-actions.html
-    """
-    name = request.parameters["QueueUrl"].rpartition("/")[2]
-    yield Authorization(request.action.removesuffix("Batch"), request.arn("sqs", name))
-
-
-def _named(parameter: str, service: str, prefix: str) -> Reader:
-    """Return a reader for requests about one resource, which a parameter names, under a prefix in its ARN."""
-
-    def read(request: Request) -> Iterator[Authorization]:
-        name = prefix + str(request.parameters[parameter]).lstrip("/")
-        yield Authorization(request.action, request.arn(service, name))
-
-    return read
-
-
-NAMES = (
-    ("cloudwatch", "AlarmName", "alarm:"),
-    ("cloudwatch", "AlarmNames", "alarm:"),
-    ("events", "Name", "event-bus/"),
-    ("lambda", "FunctionName", "function:"),
-    ("ssm", "Name", "document/"),
-)
-"""The parameters that name the resource of a request to a service, unless READERS has the action; what its ARN has before it."""
-
-
-def _named_resources(request: Request) -> Iterator[str]:
-    """Yield the ARNs of the resources that a request names. That of a role has the role's path."""
-    given = request.parameters
-    if request.service == "iam" and "RoleName" in given:
-        partition = get_partition(request.region)
-        roles: Moto = iam_backends[request.account_id][partition].roles
-        new = f"arn:{partition}:iam::{request.account_id}:role{given.get('Path', '/')}{given['RoleName']}"
-        yield next((role.arn for role in roles.values() if role.name == given["RoleName"]), new)
-    for service, parameter, prefix in NAMES:
-        if request.service == service:
-            for name in as_list(given.get(parameter, [])):
-                yield name if ":" in name else request.arn(service, prefix + name)
-
-
-def _remediations(request: Request) -> Iterator[Authorization]:
-    for name in request.parameters["ConfigRuleNames"]:
-        yield Authorization(request.action, request.arn("config", f"remediation-configuration/{name}"))
 
 
 def _event_rule(request: Request) -> Iterator[Authorization]:
@@ -160,47 +121,51 @@ def _event_rule(request: Request) -> Iterator[Authorization]:
     yield Authorization(request.action, request.arn("events", f"rule/{name if bus == 'default' else f'{bus}/{name}'}"))
 
 
-def _with_arn(parameter: str) -> Reader:
-    """Return a reader for requests that give the ARN of their one resource, or are about all of them."""
-    return lambda request: iter([Authorization(request.action, request.parameters.get(parameter, "*"))])
-
-
 READERS: Mapping[str, Reader] = {
     **OF_EC2,
     **OF_SECURITY_HUB,
-    "cloudformation:DescribeStacks": _with_arn("StackName"),
-    "cloudformation:ListStackResources": _with_arn("StackName"),
-    "config:GetComplianceDetailsByConfigRule": _named("ConfigRuleName", "config", "config-rule/"),
-    "config:DescribeRemediationConfigurations": _remediations,
-    "config:DescribeRemediationExecutionStatus": _named("ConfigRuleName", "config", "remediation-configuration/"),
     "config:StartRemediationExecution": _start_remediation,
-    "ec2:DescribeVpcAttribute": _named("VpcId", "ec2", "vpc/"),
-    "ec2:GetTransitGatewayPolicyTableEntries": _named(
-        "TransitGatewayPolicyTableId", "ec2", "transit-gateway-policy-table/"
-    ),
-    "ec2:SearchTransitGatewayRoutes": _named("TransitGatewayRouteTableId", "ec2", "transit-gateway-route-table/"),
     "events:DeleteRule": _event_rule,
     "events:DescribeRule": _event_rule,
     "events:DisableRule": _event_rule,
+    "events:EnableRule": _event_rule,
     "events:ListTargetsByRule": _event_rule,
     "events:PutEvents": _event_buses,
     "events:PutRule": _event_rule,
     "events:PutTargets": _event_rule,
     "events:RemoveTargets": _event_rule,
-    "network-firewall:DescribeFirewall": _firewalls,
-    "network-firewall:DescribeVpcEndpointAssociation": _with_arn("VpcEndpointAssociationArn"),
-    "network-firewall:ListFirewalls": _firewalls,
-    "sns:GetTopicAttributes": _with_arn("TopicArn"),
-    "sns:Publish": _with_arn("TopicArn"),
-    "sqs:SendMessage": _queue,
-    "sqs:SendMessageBatch": _queue,
-    "ssm:DescribeAutomationStepExecutions": _named("AutomationExecutionId", "ssm", "automation-execution/"),
-    "ssm:GetAutomationExecution": _named("AutomationExecutionId", "ssm", "automation-execution/"),
     "ssm:GetCalendarState": _calendars,
-    "ssm:GetParameter": _named("Name", "ssm", "parameter/"),
     "ssm:StartAutomationExecution": _start_automation,
-    "sts:AssumeRole": _with_arn("RoleArn"),
 }
+"""Readers of the requests that bring condition keys, or whose parameters do not say by their names what they name."""
+
+
+CALLER = "sandbox_caller"
+"""Where the caller of a request is kept with moto's response."""
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who makes a request, with the statements of the own policies and of service control policies."""
+
+    principal: Principal
+    statements: Sequence[Statement]
+
+    def may(self, wanted: Authorization) -> bool:
+        """Return whether policies allow an action on a resource.
+
+        Within one account, an identity policy or a resource policy is enough to allow, and either can deny, as a
+        service control policy can, which here also limits service-linked roles
+        (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic_policy-eval-basics-single-account.html).
+        """
+        policies = (
+            *resource_statements(wanted.resource),
+            *bus_statements(wanted.resource),
+            *queue_statements(wanted.resource),
+        )
+        named = [statement for statement in policies if self.principal.is_named_by(statement)]
+        keys = {**self.principal.keys, **wanted.keys}
+        return is_allowed([*self.statements, *named], replace(wanted, keys=keys))
 
 
 ALWAYS_ALLOWED = "sts:GetCallerIdentity"
@@ -243,9 +208,11 @@ def _authorizing(control: Sequence[Statement], original: Moto) -> Moto:
                 self._data = parameters
                 return signed
 
-            def check_action_permitted(self, resource: str) -> None:
+            def check_action_permitted(self, _resource: str) -> None:
                 """Raise the service's own error unless everything that the request needs is allowed."""
-                if not _is_permitted(self, _request(response), resource, control):
+                caller = _caller_of(self, control)
+                setattr(response, CALLER, caller)
+                if not _is_permitted(self, _request(response), caller):
                     self._raise_access_denied()
 
         original(response, Checked, resource)
@@ -259,28 +226,25 @@ def _request(response: Moto) -> Request:
     return read({**environ, "wsgi.input": io.BytesIO(environ["wsgi.input"].getvalue())})
 
 
-def _is_permitted(checked: Moto, request: Request, resource: str, control: Sequence[Statement]) -> bool:
-    """Return whether the caller may make a request; a role to be assumed must also trust the caller.
+def caller_of(response: Moto) -> Caller | None:
+    """Return who made the request that moto answers; None if permissions are not enforced for it."""
+    caller: Caller | None = vars(response).get(CALLER)
+    return caller
 
-    Within one account, an identity policy or a resource policy is enough to allow, and either can deny, as a
-    service control policy can, which here also limits service-linked roles
-    (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic_policy-eval-basics-single-account.html).
-    """
+
+def _caller_of(checked: Moto, control: Sequence[Statement]) -> Caller:
+    statements = _statements(checked._access_key.collect_policies())
+    return Caller(principal_of(checked), (*statements, *control))
+
+
+def _is_permitted(checked: Moto, request: Request, caller: Caller) -> bool:
+    """Return whether the caller may make a request. A role to be assumed must also trust the caller."""
     action = checked._action
     if action == ALWAYS_ALLOWED:
         return True
-    principal = principal_of(checked)
-    identity = [*_statements(checked._access_key.collect_policies()), *control]
-    for wanted in authorizations(request, action, resource):
-        policy = (
-            *resource_statements(wanted.resource),
-            *bus_statements(wanted.resource),
-            *queue_statements(wanted.resource),
-        )
-        named = [statement for statement in policy if principal.is_named_by(statement)]
-        if not is_allowed([*identity, *named], replace(wanted, keys={**principal.keys, **wanted.keys})):
-            return False
-    return action != "sts:AssumeRole" or _is_trusted(principal, request)
+    if not all(caller.may(wanted) for wanted in authorizations(request, action)):
+        return False
+    return action != "sts:AssumeRole" or _is_trusted(caller.principal, request)
 
 
 def _is_trusted(principal: Principal, request: Request) -> bool:

@@ -5,7 +5,7 @@ from config_rule_sandbox.cloudformation import described_stacks
 from config_rule_sandbox.config import operations as config
 from config_rule_sandbox.dynamodb import operations as dynamodb
 from config_rule_sandbox.ec2 import core_networks
-from config_rule_sandbox.iam import denials
+from config_rule_sandbox.iam import denials, unchecked
 from config_rule_sandbox.patching import speed
 from config_rule_sandbox.patching.patches import Patches
 from config_rule_sandbox.s3 import bucket_policies, directory_buckets
@@ -15,6 +15,7 @@ from config_rule_sandbox.service_quotas import quotas
 CORRECTIONS = (
     speed.apply,
     denials.apply,
+    unchecked.apply,
     bucket_policies.apply,
     config.apply,
     core_networks.apply,

@@ -3,7 +3,7 @@
 from moto.sqs.models import sqs_backends
 
 from config_rule_sandbox.cloudformation.account import Account
-from config_rule_sandbox.cloudformation.kinds.kind import Kind, Properties, deleting
+from config_rule_sandbox.cloudformation.kinds.kind import Kind, Properties, deleting, shortened
 from config_rule_sandbox.cloudformation.values import Created
 
 UNQUALIFIED = "$LATEST"
@@ -11,7 +11,7 @@ UNQUALIFIED = "$LATEST"
 
 def create_function(account: Account, name: str, properties: Properties) -> Created:
     """Create a function from code in a bucket."""
-    name = properties.pop("FunctionName", name[-64:])
+    name = properties.pop("FunctionName", shortened(name, 64))
     tags = {tag["Key"]: tag["Value"] for tag in properties.pop("Tags", [])}
     made = account.call("lambda", "create_function", FunctionName=name, Tags=tags, **properties)
     return Created(name, {"Arn": made["FunctionArn"]})

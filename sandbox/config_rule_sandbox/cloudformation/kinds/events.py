@@ -3,7 +3,7 @@
 import json
 
 from config_rule_sandbox.cloudformation.account import Account
-from config_rule_sandbox.cloudformation.kinds.kind import Kind, Properties, deleting, putting
+from config_rule_sandbox.cloudformation.kinds.kind import Kind, Properties, deleting, putting, shortened
 from config_rule_sandbox.cloudformation.values import Created
 
 
@@ -27,7 +27,7 @@ def delete_event_bus_policy(account: Account, _physical_id: str, properties: Pro
 
 def create_event_rule(account: Account, name: str, properties: Properties) -> Created:
     """Create a rule of EventBridge with its targets."""
-    name = properties.pop("Name", name[-64:])
+    name = properties.pop("Name", shortened(name, 64))
     targets = properties.pop("Targets", [])
     arn = account.call("events", "put_rule", Name=name, **properties)["RuleArn"]
     account.call("events", "put_targets", Rule=name, Targets=targets, **_bus(properties))

@@ -9,7 +9,7 @@ from moto.iam.models import AWSManagedPolicy, iam_backends
 from moto.utilities.utils import get_partition
 
 from config_rule_sandbox.cloudformation.account import Account
-from config_rule_sandbox.cloudformation.kinds.kind import Kind, Properties, putting
+from config_rule_sandbox.cloudformation.kinds.kind import Kind, Properties, putting, shortened
 from config_rule_sandbox.cloudformation.values import Created
 
 LONGEST_NAME = 64
@@ -19,7 +19,7 @@ OWNER = "aws"
 
 def create_role(account: Account, name: str, properties: Properties) -> Created:
     """Create a role with its policies, inline and managed."""
-    name = properties.pop("RoleName", name[-LONGEST_NAME:])
+    name = properties.pop("RoleName", shortened(name, LONGEST_NAME))
     policies, managed = properties.pop("Policies", []), properties.pop("ManagedPolicyArns", [])
     made = account.call("iam", "create_role", RoleName=name, **properties)["Role"]
     for policy in policies:

@@ -7,6 +7,7 @@ from typing import Any
 from config_rule_sandbox.cloudformation.account import Account
 from config_rule_sandbox.cloudformation.values import Created
 
+LONGEST_LOGICAL_ID = 24
 Properties = dict[str, Any]
 Create = Callable[[Account, str, Properties], Created]
 """Create a resource. The text is a name for it if its properties have none."""
@@ -25,6 +26,19 @@ class Kind:
     create: Create
     delete: Delete
     update: Update | None = None
+
+
+def shortened(name: str, longest: int) -> str:
+    """Return a name that CloudFormation makes up with at most so many characters.
+
+    It begins with the stack's name, has the logical ID, and ends in what makes it unique. How AWS shortens the first two
+    is not documented.
+    """
+    if len(name) <= longest:
+        return name
+    stack, logical_id, unique = name.rsplit("-", 2)
+    end = f"-{logical_id[:LONGEST_LOGICAL_ID]}-{unique}"
+    return stack[: longest - len(end)] + end
 
 
 def putting(put: Callable[[Account, Properties], None], delete: Delete, named_by: str = "") -> Kind:

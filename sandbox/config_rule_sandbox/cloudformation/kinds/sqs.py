@@ -3,13 +3,13 @@
 import json
 
 from config_rule_sandbox.cloudformation.account import Account
-from config_rule_sandbox.cloudformation.kinds.kind import Kind, Properties, deleting, putting
+from config_rule_sandbox.cloudformation.kinds.kind import Kind, Properties, deleting, putting, shortened
 from config_rule_sandbox.cloudformation.values import Created
 
 
 def create_queue(account: Account, name: str, properties: Properties) -> Created:
     """Create a queue; every property is an attribute of the queue."""
-    name = properties.pop("QueueName", name[-80:])
+    name = properties.pop("QueueName", shortened(name, 80))
     tags = {tag["Key"]: tag["Value"] for tag in properties.pop("Tags", [])}
     url = account.call("sqs", "create_queue", QueueName=name, Attributes=properties, tags=tags)["QueueUrl"]
     found = account.call("sqs", "get_queue_attributes", QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]
