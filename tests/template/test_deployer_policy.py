@@ -1,45 +1,196 @@
-"""Whoever deploys with deployer-policy.json may do what CloudFormation does for the stack's resources."""
+"""Whoever deploys with deployer-policy.json may do what SAM and CloudFormation do for both stacks, and nothing is spare."""
 
+import io
 import json
-from fnmatch import fnmatchcase
+import zipfile
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
-from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
+from botocore.exceptions import ClientError
 
-from tests.support.template import ROOT, source
+from config_rule_sandbox.cloudformation.described_stacks import created_stacks
+from config_rule_sandbox.cloudformation.operations import CloudFormation
+from config_rule_sandbox.cloudformation.permissions import CREATE, DELETE, READ, UPDATE, of_resource, of_transforms
+from config_rule_sandbox.cloudformation.sam import transforms
+from config_rule_sandbox.config.deployment import prepare
+from config_rule_sandbox.config.remediation.service import Remediation
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.http.direct import direct_client
+from config_rule_sandbox.iam.people import create_user
+from config_rule_sandbox.iam.policies import Authorization, is_allowed
+from config_rule_sandbox.iam.reference import action
+from config_rule_sandbox.iam.requests import enforced
+from config_rule_sandbox.iam.resources import Place, of_request
+from config_rule_sandbox.patching.patches import Patches
+from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
+from tests.support.iam import faults
+from tests.support.template import INTEGRATIONS, MAIN, ROOT, source
+from tests.template.test_permissions import PARAMETERS
 
-ALLOWED = [
-    action
-    for statement in json.loads((ROOT / "deployer-policy.json").read_text(encoding="utf-8"))["Statement"]
-    for action in ([statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"])
-]
-UNUSED = ("ec2", "elasticfilesystem", "firehose", "kinesis", "kms", "s3files")
-"""Services that handlers name for functions in a VPC, file systems, streams, and keys of one's own, which the stack lacks."""
+pytestmark = pytest.mark.slow
 
-
-FUNCTION = {"AWS::Serverless::Function": ["AWS::Lambda::Function", "AWS::Lambda::EventInvokeConfig"]}
-"""What SAM makes of a function."""
-TYPES = sorted(
-    {
-        resource_type
-        for resource in source()["Resources"].values()
-        for resource_type in FUNCTION.get(resource["Type"], [resource["Type"]])
-    }
+STATEMENTS: list[dict[str, Any]] = json.loads((ROOT / "deployer-policy.json").read_bytes())["Statement"]
+STACKS = {"express-path": MAIN, "express-path-integrations": INTEGRATIONS}
+"""The stacks with the names that samconfig.toml gives them."""
+HANDLERS = (CREATE, READ, UPDATE, DELETE)
+BUCKET = "aws-sam-cli-managed-default-samclisourcebucket-1a2b3c"
+"""A bucket with a name as CloudFormation makes it for the stack with which SAM keeps what it uploads."""
+SAM_CALLS = (
+    *("CreateChangeSet", "DeleteStack", "DescribeChangeSet", "DescribeStackEvents", "DescribeStacks"),
+    *("ExecuteChangeSet", "GetTemplateSummary", "UpdateStack"),
 )
+"""What the SAM CLI calls for a stack: https://github.com/aws/aws-sam-cli, samcli/lib/deploy/deployer.py."""
+FIRST_REFUSED = {
+    "Stacks": "cloudformation:CreateStack",
+    "Transforms": "cloudformation:CreateChangeSet",
+    "SamBucket": "s3:GetObject",
+    "Functions": "lambda:CreateFunction",
+    "NewEventSources": "lambda:CreateEventSourceMapping",
+    "EventSources": "lambda:GetEventSourceMapping",
+    "Ledger": "dynamodb:",
+    "Runbooks": "ssm:",
+    "Events": "events:",
+    "BusPolicies": "events:PutPermission",
+    "Queues": "sqs:",
+    "Alarms": "cloudwatch:",
+    "Logs": "logs:",
+    "Rule": "config:PutConfigRule",
+    "Remediation": "config:PutRemediationConfigurations",
+    "RemediationRole": "iam:CreateServiceLinkedRole",
+    "Roles": "iam:",
+    "Look": ":Describe",
+}
+"""A part of the action that is refused without a statement."""
 
 
-@pytest.mark.parametrize("resource_type", TYPES)
-def test_every_call_of_cloudformation_is_allowed(resource_type: str) -> None:
-    """The schema of each type lists the permissions with which CloudFormation creates, reads, updates, and deletes it.
+def without(sid: str) -> dict[str, Any]:
+    """Return the policy without a statement."""
+    return {"Version": "2012-10-17", "Statement": [row for row in STATEMENTS if row["Sid"] != sid]}
 
-    https://docs.aws.amazon.com/cloudformation-cli/latest/userguide/resource-type-schema.html (handlers)
+
+class Uploaded:
+    """What `sam deploy` uploads: templates that name code and runbooks in a bucket."""
+
+    def __init__(self, sandbox: Sandbox) -> None:
+        """Upload everything to an account with a recorder."""
+        self.sandbox = sandbox
+        self.again()
+
+    def again(self) -> None:
+        """Upload everything to an account in which there is nothing else."""
+        self.sandbox.reset()
+        prepare(self.sandbox)
+        s3: Client = direct_client(self.sandbox, "s3")
+        s3.create_bucket(Bucket=BUCKET)
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w") as file:
+            file.writestr("express_path/__init__.py", "")
+        s3.put_object(Bucket=BUCKET, Key="code.zip", Body=archive.getvalue())
+        for path in (ROOT / "runbooks").glob("*.yaml"):
+            s3.put_object(Bucket=BUCKET, Key=f"runbooks/{path.name}", Body=path.read_bytes())
+        for name, template in STACKS.items():
+            packaged = json.dumps(self.packaged(template))
+            s3.put_object(Bucket=BUCKET, Key=f"{name}.json", Body=packaged)
+
+    def packaged(self, template: str) -> dict[str, Any]:
+        """Return a template as `sam package` writes it."""
+        text = json.dumps(source(template)).replace('"runbooks/', f'"s3://{BUCKET}/runbooks/')
+        made: dict[str, Any] = json.loads(text)
+        made["Globals"]["Function"]["CodeUri"] = f"s3://{BUCKET}/code.zip"
+        return made
+
+    def deploy(self, client: Client, name: str) -> None:
+        """Create a stack with every parameter that adds a statement to a role."""
+        given = [{"ParameterKey": key, "ParameterValue": value} for key, value in PARAMETERS[STACKS[name]].items()]
+        url = f"https://{BUCKET}.s3.us-east-1.amazonaws.com/{name}.json"
+        client.create_stack(StackName=name, TemplateURL=url, Parameters=given)
+
+    def deploy_all(self, client: Client) -> None:
+        """Create both stacks."""
+        for name in STACKS:
+            self.deploy(client, name)
+
+
+@pytest.fixture
+def uploaded(sandbox: Sandbox) -> Iterator[Uploaded]:
+    """Yield what SAM uploads, in an account in which CloudFormation deploys both templates."""
+    patches = Patches()
+    with Automation(sandbox) as automation, Remediation(sandbox, automation):
+        CloudFormation(sandbox).apply(patches)
+        yield Uploaded(sandbox)
+        patches.undo()
+
+
+def needed(uploaded: Uploaded) -> Iterator[tuple[str, Authorization]]:
+    """Yield what SAM and CloudFormation need for the stacks, and for SAM's own stack, each with what needs it."""
+    sandbox = uploaded.sandbox
+    client, place = direct_client(sandbox, "cloudformation"), Place(sandbox.account_id, sandbox.region)
+    for name, template in STACKS.items():
+        uploaded.deploy(client, name)
+        yield from (("transform", row) for row in of_transforms(transforms(source(template)), place))
+        for operation in SAM_CALLS:
+            known = action(f"cloudformation:{operation}")
+            yield from (
+                ("SAM", Authorization(known.name, arn)) for arn in of_request(known, {"StackName": name}, place)
+            )
+    for stack in created_stacks(sandbox.account_id, sandbox.region):
+        for logical_id, resource in stack.resources.items():
+            kind, properties = stack.template["Resources"][logical_id]["Type"], stack.properties[logical_id]
+            rows = of_resource(kind, HANDLERS, resource.physical_id, properties, place)
+            yield from ((logical_id, row) for row in rows)
+    for kind in ("AWS::S3::Bucket", "AWS::S3::BucketPolicy"):
+        rows = of_resource(kind, HANDLERS, BUCKET, {"BucketName": BUCKET, "Bucket": BUCKET}, place)
+        yield from (("SAM's stack", row) for row in rows)
+
+
+def test_everything_that_a_deployment_needs_is_allowed(uploaded: Uploaded) -> None:
+    """A statement has the action on the type of resource, or on "*" if the action has no types. No statement is spare."""
+    rows = list(needed(uploaded))
+    assert len({row.action for _, row in rows}) > 150
+    assert [row for row in rows if not is_allowed(STATEMENTS, row[1])] == []
+    for statement in STATEMENTS:
+        others = without(statement["Sid"])["Statement"]
+        assert any(not is_allowed(others, row) for _, row in rows), f"{statement['Sid']} is not needed"
+
+
+def test_statements_name_what_exists() -> None:
+    """Actions exist, and resources and condition keys are such that the actions support."""
+    assert [(row["Sid"], fault) for row in STATEMENTS for fault in faults(row, of_person=True)] == []
+
+
+def test_policy_fits_the_limit_of_iam() -> None:
+    """A managed policy has at most 6,144 characters without white space.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_iam-quotas.html
     """
-    handlers = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", resource_type).schema.get("handlers", {})
-    needed = {
-        action
-        for name in ("create", "read", "update", "delete")
-        for action in handlers.get(name, {}).get("permissions", [])
-        if action.partition(":")[0] not in UNUSED
-    }
-    assert needed
-    assert {action for action in needed if not any(fnmatchcase(action, allowed) for allowed in ALLOWED)} == set()
+    assert len(json.dumps(without(""), separators=(",", ":"))) < 6144
+
+
+def test_person_with_the_policy_deploys_and_deletes_both_stacks(uploaded: Uploaded) -> None:
+    """The sandbox checks what each resource needs when it is created and deleted."""
+    client = uploaded.sandbox.client(
+        "cloudformation", credentials=create_user(uploaded.sandbox, "deployer", [without("")])
+    )
+    with enforced(uploaded.sandbox):
+        uploaded.deploy_all(client)
+        names = [stack["StackName"] for stack in client.describe_stacks()["Stacks"]]
+        for name in reversed(STACKS):
+            client.delete_stack(StackName=name)
+    assert names == [*STACKS]
+    assert created_stacks(uploaded.sandbox.account_id, uploaded.sandbox.region) == []
+
+
+def test_person_without_a_statement_cannot_deploy(uploaded: Uploaded) -> None:
+    """The sandbox refuses what the statement would allow, and nothing of the stack stays."""
+    assert [row["Sid"] for row in STATEMENTS] == [*FIRST_REFUSED]
+    refusals = {}
+    for sid in FIRST_REFUSED:
+        uploaded.again()
+        sandbox = uploaded.sandbox
+        client = sandbox.client("cloudformation", credentials=create_user(sandbox, sid, [without(sid)]))
+        with enforced(sandbox), pytest.raises(ClientError) as refusal:
+            uploaded.deploy_all(client)
+        refusals[sid] = str(refusal.value)
+    assert {sid: text for sid, text in refusals.items() if FIRST_REFUSED[sid] not in text} == {}
