@@ -4,6 +4,7 @@
 """
 
 import os
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
@@ -23,4 +24,4 @@ def local_aws() -> LocalAws:
 
 
 if __name__ == "__main__":
-    serve(local_aws())
+    serve(local_aws(), sys.argv[1:])

@@ -13,7 +13,7 @@ import os
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from subprocess import PIPE, Popen
@@ -30,6 +30,8 @@ from config_rule_sandbox.config.remediation.memory import RemediationError, reme
 from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.config.results import results_of
 from config_rule_sandbox.dynamic import Client, Moto
+from config_rule_sandbox.iam.people import create_user
+from config_rule_sandbox.iam.requests import enforced
 from config_rule_sandbox.patching.patches import Patches
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
@@ -211,29 +213,32 @@ class LocalAws:
             time.sleep(SECONDS_APART)
 
 
-def serve(aws: LocalAws) -> None:
+def serve(aws: LocalAws, arguments: Sequence[str] = ()) -> None:
     """Start it, print the environment that leads to it as one line of JSON, and run until the process is ended.
 
-    Arguments of the command line, such as `later_steps=absent`, give other answers (answers.py).
+    Arguments such as `later_steps=absent` give other answers (answers.py). With an argument that is a list of policies as JSON,
+    every request needs a permission, and the environment is that of a user with these policies.
     """
-    with aws:
-        for argument in sys.argv[1:]:
-            switch, _, answer = argument.partition("=")
-            aws.sandbox.answers.set(switch, answer)
-        sys.stdout.write(json.dumps(aws.environment()) + "\n")
+    with aws, ExitStack() as opened:
+        environment = aws.environment()
+        for argument in arguments:
+            if argument.startswith("["):
+                del environment["AWS_SESSION_TOKEN"]
+                credentials = create_user(aws.sandbox, "person", json.loads(argument))
+                environment |= {name.upper(): value for name, value in credentials.items()}
+                opened.enter_context(enforced(aws.sandbox))
+            else:
+                switch, _, answer = argument.partition("=")
+                aws.sandbox.answers.set(switch, answer)
+        sys.stdout.write(json.dumps(environment) + "\n")
         sys.stdout.flush()
         aws.run()
 
 
 @contextmanager
-def in_a_process(
-    module: str = "config_rule_sandbox", answers: Mapping[str, str] | None = None
-) -> Iterator[dict[str, str]]:
-    """Run a module that calls `serve` in a process of its own, which Ctrl-C does not reach, and give the environment.
-
-    `answers`: other answers than the sandbox's own, by switch.
-    """
-    command = [sys.executable, "-m", module, *(f"{switch}={answer}" for switch, answer in (answers or {}).items())]
+def in_a_process(module: str = "config_rule_sandbox", *arguments: str) -> Iterator[dict[str, str]]:
+    """Run a module that calls `serve` in a process of its own, which Ctrl-C does not reach, and give the environment."""
+    command = [sys.executable, "-m", module, *arguments]
     with Popen(command, stdout=PIPE, text=True, start_new_session=True) as process:
         try:
             assert process.stdout is not None

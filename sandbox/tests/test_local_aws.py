@@ -141,7 +141,42 @@ def test_refused_template_is_an_error(connect: Connect) -> None:
 
 def test_it_gives_other_answers() -> None:
     """An unknown one ends the process before it prints anything."""
-    with in_a_process(answers={"later_steps": "absent"}) as variables:
+    with in_a_process("config_rule_sandbox", "later_steps=absent") as variables:
         assert variables["AWS_ENDPOINT_URL"]
-    with pytest.raises(json.JSONDecodeError), in_a_process(answers={"later_steps": "never"}):
+    with pytest.raises(json.JSONDecodeError), in_a_process("config_rule_sandbox", "later_steps=never"):
         pass
+
+
+def test_person_deploys_only_what_a_policy_allows() -> None:
+    """Requests, and what CloudFormation does for them, need a permission on the right type of resource."""
+    mine = "arn:aws:events:*:*:event-bus/mine"
+    bus = {"Type": "AWS::Events::EventBus", "Properties": {"Name": "mine"}}
+    statement = {"Effect": "Deny", "Principal": "*", "Action": "events:PutEvents", "Resource": mine}
+    policy = {"EventBusName": {"Ref": "Bus"}, "StatementId": "nobody", "Statement": statement}
+    template = {"Resources": {"Bus": bus, "Policy": {"Type": "AWS::Events::EventBusPolicy", "Properties": policy}}}
+    stacks = {"Effect": "Allow", "Action": "cloudformation:*", "Resource": "arn:aws:cloudformation:*:*:stack/mine/*"}
+    buses = {"Effect": "Allow", "Action": "events:*", "Resource": mine}
+    permissions = {"Effect": "Allow", "Action": "events:PutPermission", "Resource": "*"}
+
+    def deploy(*statements: dict[str, str], name: str = "mine") -> str:
+        document = {"Version": "2012-10-17", "Statement": statements}
+        with (
+            in_a_process("config_rule_sandbox", json.dumps([document])) as variables,
+            pytest.MonkeyPatch.context() as patch,
+        ):
+            patch.delenv("AWS_SESSION_TOKEN", raising=False)
+            for variable, value in variables.items():
+                patch.setenv(variable, value)
+            given = {"StackName": name, "TemplateBody": json.dumps(template)}
+            try:
+                boto3.session.Session().client("cloudformation").create_stack(**given)
+            except ClientError as error:
+                return str(error)
+        return ""
+
+    assert "perform: cloudformation:CreateStack" in deploy(stacks, name="other")
+    assert "perform: events:CreateEventBus on resource: arn:aws:events:us-east-1:123456789012:event-bus/mine" in deploy(
+        stacks
+    )
+    assert "perform: events:PutPermission on resource: *" in deploy(stacks, buses)
+    assert deploy(stacks, buses, permissions) == ""

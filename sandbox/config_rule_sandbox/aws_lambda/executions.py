@@ -1,11 +1,13 @@
 """Runs the functions of an account with their own code, and keeps what they print in their log groups."""
 
 import io
+import os
 import threading
 import time
 from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout, suppress
 from typing import Any
+from unittest.mock import patch
 
 from moto.awslambda.models import lambda_backends
 
@@ -57,7 +59,8 @@ class Executions:
     def _in_this_process(self, function: Moto, key: tuple[object, ...], event: Json) -> Json:
         with redirect_stdout(self._printed):
             if key not in self._handlers:  # its clients take a second to make, as in a cold start
-                self._handlers[key] = self._makers[function.handler](function.environment_vars)
+                with patch.dict(os.environ, self._credentials(function)):
+                    self._handlers[key] = self._makers[function.handler](function.environment_vars)
             try:
                 return in_process(self._handlers[key], function.function_name)(event)
             finally:
@@ -70,7 +73,7 @@ class Executions:
             self._processes[key] = FunctionProcess(
                 function.code_bytes,
                 function.handler,
-                {**self._sandbox.environment(), **function.environment_vars},
+                {**self._sandbox.environment(), **self._credentials(function), **function.environment_vars},
                 arn=function.function_arn,
                 memory_mb=function.memory_size,
                 timeout_s=function.timeout,
@@ -80,6 +83,16 @@ class Executions:
             return process.invoke(event)
         finally:
             self._keep(function, process.printed())
+
+    def _credentials(self, function: Moto) -> dict[str, str]:
+        """Return the environment variables with the credentials of a session of the function's role."""
+        sts: Client = direct_client(self._sandbox, "sts")
+        session = sts.assume_role(RoleArn=function.role, RoleSessionName=function.function_name)["Credentials"]
+        return {
+            "AWS_ACCESS_KEY_ID": session["AccessKeyId"],
+            "AWS_SECRET_ACCESS_KEY": session["SecretAccessKey"],
+            "AWS_SESSION_TOKEN": session["SessionToken"],
+        }
 
     def _keep(self, function: Moto, printed: list[str]) -> None:
         """Put what a function printed into its log group.

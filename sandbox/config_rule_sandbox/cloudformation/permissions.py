@@ -30,6 +30,13 @@ OWN_TYPES = {
     "AWS::EC2::RouteTable": ("route-table", ""),
     "AWS::EC2::Subnet": ("subnet", ""),
     "AWS::EC2::SubnetRouteTableAssociation": ("route-table", "RouteTableId"),
+    "AWS::EC2::TransitGateway": ("transit-gateway", ""),
+    "AWS::EC2::TransitGatewayAttachment": ("transit-gateway-attachment", ""),
+    "AWS::EC2::TransitGatewayRoute": ("transit-gateway-route-table", "TransitGatewayRouteTableId"),
+    "AWS::EC2::TransitGatewayRouteTable": ("transit-gateway-route-table", ""),
+    "AWS::EC2::TransitGatewayRouteTableAssociation": ("transit-gateway-route-table", "TransitGatewayRouteTableId"),
+    "AWS::EC2::TransitGatewayRouteTablePropagation": ("transit-gateway-route-table", "TransitGatewayRouteTableId"),
+    "AWS::EC2::TransitGatewayVpcAttachment": ("transit-gateway-attachment", ""),
     "AWS::EC2::VPC": ("vpc", ""),
     "AWS::EC2::VPCEndpoint": ("vpc-endpoint", ""),
     "AWS::EC2::VPCGatewayAttachment": ("vpc", "VpcId"),
@@ -164,7 +171,7 @@ def _listed(resource_type: str, handlers: tuple[str, ...]) -> set[str]:
     schema = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", resource_type).schema
     found = {name for handler in handlers for name in schema["handlers"].get(handler, {}).get("permissions", ())}
     tagging = schema.get("tagging", {})
-    if tagging.get("cloudFormationSystemTags", False) and DELETE not in handlers:
+    if tagging.get("cloudFormationSystemTags", False) and handlers != (DELETE,):
         found.update(tagging.get("permissions", ()))
     return found
 

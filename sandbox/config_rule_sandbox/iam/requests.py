@@ -67,9 +67,7 @@ AUTOMATION_ROLE = "AutomationAssumeRole"
 
 def authorizations(request: Request, action: str) -> list[Authorization]:
     """Return all that a request needs; `action` is what moto would check policies for."""
-    service, _, operation = action.partition(":")
-    action = f"{SERVICES.get(service, service)}:{operation}"
-    action = ACTIONS.get(action, action)
+    action = action_of(action)
     if request.service == "dynamodb":
         return list(of_dynamodb(request))
     if reader := READERS.get(request.action):
@@ -79,6 +77,13 @@ def authorizations(request: Request, action: str) -> list[Authorization]:
         role = role_arn(request.parameters["RoleName"], request.parameters.get("Path", "/"), place)
         return [Authorization(action, role)]
     return [Authorization(action, arn) for arn in of_request(known_action(action), request.parameters, place)]
+
+
+def action_of(operation: str) -> str:
+    """Return the action that policies allow for an operation, such as s3:ListBucket for s3:ListObjectsV2."""
+    service, _, name = operation.partition(":")
+    action = f"{SERVICES.get(service, service)}:{name}"
+    return ACTIONS.get(action, action)
 
 
 def _start_automation(request: Request) -> Iterator[Authorization]:
