@@ -5,6 +5,7 @@ which it no longer waits for something; YES=1 to answer the question; PLAN=1 to 
 changes a setting of the whole account; CLEAN=1 to only delete what RUN left.
 """
 
+import json
 import os
 import sys
 from collections.abc import Iterator
@@ -122,8 +123,9 @@ def _environment() -> Iterator[bool]:
     elif SANDBOX in os.environ:
         yield True
     else:
-        with in_a_process("demo.local_aws") as environment:
-            os.environ.pop("AWS_PROFILE", None)
+        with in_a_process("demo.local_aws", json.dumps(plan.policies())) as environment:
+            for name in ("AWS_PROFILE", "AWS_SESSION_TOKEN"):
+                os.environ.pop(name, None)
             os.environ |= environment
             yield False
 

@@ -8,22 +8,25 @@ from typing import Any
 
 from acceptance.facts import RECORDED, read
 from acceptance.stack import TEMPLATES
+from config_rule_sandbox.cloudformation.permissions import CREATE, DELETE, READ, UPDATE, of_resource
+from config_rule_sandbox.iam.reference import action
+from config_rule_sandbox.iam.requests import action_of
+from config_rule_sandbox.iam.resources import Place
 
-ACTIONS = {
-    "s3:ListBuckets": "s3:ListAllMyBuckets",
-    "s3:ListObjectsV2": "s3:ListBucket",
-    "service-quotas:GetServiceQuota": "servicequotas:GetServiceQuota",
-}
-"""The action of an operation, if it is not the operation's name: https://docs.aws.amazon.com/service-authorization/."""
 FURTHER = {
     "cloudformation:DescribeStackEvents",
-    "s3:GetObject",
     "servicequotas:GetAWSDefaultServiceQuota",
     "ssm:StopAutomationExecution",
 }
-"""What CloudFormation needs to read what SAM uploads, and what a run calls only if something fails or interrupts it."""
-NAMED = ("cloudformation", "dynamodb", "events", "logs", "s3", "sns", "sqs")
-"""Services whose resources have the run's name in their ARNs."""
+"""What a run calls only if something fails or interrupts it."""
+DEPLOYER = ("cloudformation", "cloudwatch", "dynamodb", "events", "iam", "lambda", "logs", "sqs")
+"""Services in which deployer-policy.json allows everything on resources whose names begin like those of the run."""
+NAMED = {
+    "s3": "arn:aws:s3:::express-path-acceptance-*",
+    "sns": "arn:aws:sns:*:*:Automation-express-path-acceptance-*",
+}
+"""The run's resources in services, of the others, whose ARNs have names."""
+ROLES = "arn:aws:iam::*:role/express-path/*"
 COSTS = """\
 Costs at AWS, with the prices of us-east-1:
   $0.20  NAT gateways and their addresses: four hours, $0.045 and $0.005 each
@@ -39,31 +42,44 @@ https://aws.amazon.com/config/pricing/, https://aws.amazon.com/systems-manager/p
 
 
 def policy(calls: Iterable[str]) -> dict[str, Any]:
-    """Return what whoever runs it needs besides deployer-policy.json, for the run's own resources where IAM allows that."""
-    actions = defaultdict(list)
-    for action in sorted({ACTIONS.get(call, call) for call in calls} | _by_cloudformation() | FURTHER):
-        service, _, name = action.partition(":")
-        is_own = service in NAMED and not name.startswith(("Describe", "List"))
-        actions[f"arn:aws:{service}:*:*:*express-path-acceptance-*" if is_own else "*"].append(action)
-    statements = [{"Effect": "Allow", "Action": actions[name], "Resource": name} for name in sorted(actions)]
+    """Return what whoever runs it needs besides deployer-policy.json.
+
+    Actions that change something are allowed only on the types of resources that they support: for the run's own resources
+    where names tell them, and else in their service.
+    """
+    needed = {action_of(call) for call in calls} | _by_cloudformation() | FURTHER
+    actions = defaultdict(set)
+    for known in map(action, sorted(needed)):
+        service = known.name.partition(":")[0]
+        if known.types and service in DEPLOYER:
+            continue
+        if known.types and service in NAMED:
+            actions[NAMED[service]].add(f"{service}:*")
+        elif known.name == "sts:AssumeRole":
+            actions[ROLES].add(known.name)
+        elif known.types and not known.is_read:
+            actions[f"arn:aws:{service}:*:*:*"].add(known.name)
+        else:
+            actions["*"].add(known.name)
+    statements = [{"Effect": "Allow", "Action": sorted(actions[arn]), "Resource": arn} for arn in sorted(actions)]
     return {"Version": "2012-10-17", "Statement": statements}
 
 
+def policies() -> list[dict[str, Any]]:
+    """Return the policies of whoever runs it."""
+    deployer: dict[str, Any] = json.loads((TEMPLATES.parents[1] / "deployer-policy.json").read_bytes())
+    return [deployer, policy(read(RECORDED, "calls"))]
+
+
 def _by_cloudformation() -> set[str]:
-    """Return what CloudFormation calls for types that deployer-policy.json does not allow, each in its own service.
-
-    AWS's schemas of the types, which cfn-lint contains, say what creates and deletes their resources:
-    https://docs.aws.amazon.com/cloudformation-cli/latest/userguide/resource-type-schema.html
-    """
-    from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER  # noqa: PLC0415  # it takes seconds
-
+    """Return what CloudFormation calls with the permissions of whoever deploys the run's own stacks."""
     text = "".join(file.read_text(encoding="utf-8") for file in TEMPLATES.iterdir())
-    found: set[str] = set()
-    for resource_type, service in re.findall(r"Type: (AWS::(Config|EC2|S3|SNS|SSM)::\w+)", text):
-        handlers = PROVIDER_SCHEMA_MANAGER.get_resource_schema("us-east-1", resource_type).schema["handlers"]
-        needed = handlers["create"]["permissions"] + handlers["delete"]["permissions"]
-        found.update(one for one in needed if one.startswith(f"{service.lower()}:"))
-    return found
+    handlers, place = (CREATE, READ, UPDATE, DELETE), Place("*", "*")
+    return {
+        needed.action
+        for resource_type in set(re.findall(r"Type: (AWS::\w+::\w+)", text))
+        for needed in of_resource(resource_type, handlers, "*", {"FunctionName": "*"}, place)
+    }
 
 
 def text() -> str:
@@ -72,6 +88,6 @@ def text() -> str:
     They are those that a run in the sandbox made, which are those of a run at AWS. `make acceptance` compares them.
     """
     calls = read(RECORDED, "calls")
-    lines = [f"  {call:55} {ACTIONS.get(call, call)}" for call in calls]
+    lines = [f"  {call:55} {action_of(call)}" for call in calls]
     shown = json.dumps(policy(calls), indent=1)
     return "\n".join(["Calls at AWS, and the actions that they need:", *lines, "The policy:", shown, COSTS])

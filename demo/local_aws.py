@@ -1,6 +1,7 @@
 """The local AWS of `make sandbox` and of the acceptance run, on which the functions of express-path run from this checkout.
 
-`python -m demo.local_aws` prints the environment that leads to it, and runs until it is ended.
+`python -m demo.local_aws` prints the environment that leads to it, and runs until it is ended. With a list of policies as
+JSON, permissions are enforced, and the environment is that of a person who has these policies and no others.
 """
 
 import os
