@@ -34,6 +34,8 @@ https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoncl
 https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsconfig.html,
 https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsnetworkfirewall.html
 """
+OF_ONE_TYPE = {"dynamodb:GetResourcePolicy"}
+"""Actions whose requests are about a table or a stream, although the reference calls both types required."""
 NOT_LISTED = {"dynamodb:StartBulkPutItems"}
 """Actions that AWS's documentation has, and the data do not: https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/."""
 
@@ -72,6 +74,20 @@ def faults(statement: dict[str, Any], *, of_person: bool = False) -> list[str]:
                 found += _faults_of_resources(known, resources, may_be_any=may_be_any)
             found += [f"{known.name} does not support {key}" for key in keys if not _supports(known, resources, key)]
     return found + [f"{arn} is of no type of {actions(statement)}" for arn in resources if arn not in used]
+
+
+def lacking(statements: list[dict[str, Any]]) -> list[str]:
+    """Return the actions that a policy allows on some of the types of resources that each request for them needs."""
+    allowed = [row for row in statements if row["Effect"] == "Allow"]
+    named = {name for row in allowed for name in actions(row) if "*" not in name and any(matching(name))}
+    found = []
+    for known in map(action, sorted(named)):
+        of_action = [row for row in allowed if any(known.name in matching(pattern) for pattern in actions(row))]
+        arns = [arn for row in of_action for arn in as_list(row.get("Resource", "*"))]
+        missing = [kind.pattern for kind in known.required if not any(kind.includes(arn) for arn in arns)]
+        if missing and not (known.name in OF_ONE_TYPE and len(missing) < len(known.required)):
+            found.append(f"{known.name} also needs resources like {missing}")
+    return found
 
 
 def _faults_of_resources(known: Action, resources: list[str], *, may_be_any: bool) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.iam import faults
+from tests.support.iam import faults, lacking
 from tests.support.template import INTEGRATIONS, MAIN, ROOT, Expanded, expanded, source
 
 ORGANIZATION = {"OrganizationId": "o-a1b2c3d4e5"}
@@ -69,6 +69,18 @@ def test_every_statement_names_actions_resources_and_keys_that_exist(template: s
     found = [stack.deployed(row) for row in statements(stack.resources)]
     assert {row["Sid"] for row in statements(source(template)) if "Sid" in row} <= {row.get("Sid") for row in found}
     assert [(row.get("Sid"), fault) for row in found for fault in faults(row)] == []
+
+
+@pytest.mark.parametrize("template", PARAMETERS)
+def test_every_action_is_allowed_on_all_types_that_a_request_needs(template: str) -> None:
+    """Starting an automation, for example, needs the document and the execution."""
+    stack = deployed(template)
+    roles = [stack.deployed(row["Properties"]) for row in stack.resources.values() if is_role(row)]
+    names = [f"<{name}>" for name, row in stack.resources.items() if is_role(row)]
+    attached = [row["Properties"] for row in stack.resources.values() if row["Type"] == "AWS::IAM::RolePolicy"]
+    for name, role in zip(names, roles, strict=True):
+        of_role = [stack.deployed(row) for row in attached if row["RoleName"] == name]
+        assert lacking(list(statements([role.get("Policies", []), of_role]))) == []
 
 
 @pytest.mark.parametrize("template", PARAMETERS)
