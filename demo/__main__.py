@@ -12,9 +12,12 @@ from contextlib import ExitStack
 from rich.console import Console
 
 from config_rule_sandbox.aws_lambda.emulator import RuntimeStartError
+from config_rule_sandbox.iam.requests import enforced
+from config_rule_sandbox.iam.unchecked import unchecked
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from demo.by_hand import fix_by_hand
+from demo.deployment import deploy
 from demo.function import BuildError, in_lambda_runtime, in_this_process, runs_on_lambda_runtime
 from demo.healing import Healing
 from demo.output import Narrator, Stopwatch
@@ -33,6 +36,10 @@ Both functions run from one artifact. It is built for this machine's Python and 
 builds it for AWS, and runs in AWS's own Lambda runtime (the Runtime Interface Emulator)."""
 
 IN_PROCESS = "The functions are called in this process. They return what they return in Lambda; start and speed differ."
+
+PEOPLE = """\
+From here on, the sandbox checks every permission. A person with deployer-policy.json deployed the stack, and one with \
+the policy of docs/troubleshoot.md starts the runbooks. The functions and the runbooks act with the stack's roles."""
 
 TWO_MORE = """\
 "data" has no endpoint for S3 Express. "reports" has one, but on the wrong route table, and a CloudFormation stack \
@@ -75,14 +82,18 @@ def demonstrate(narrator: Narrator, *, in_process: bool) -> bool:
             remove_default_vpc(sandbox)
             situation = familiar(sandbox)
         narrator.say(STORY)
-        with narrator.step("The rule's function, and the function that plans heals", "building and starting them"):
-            functions = stack.enter_context((in_this_process if in_process else in_lambda_runtime)(sandbox))
+        with narrator.step("The stack, with the rule and the runbooks", "deploying it, and starting its functions"):
+            deployed = deploy(sandbox)
+            run = in_this_process if in_process else in_lambda_runtime
+            functions = stack.enter_context(run(sandbox, deployed))
+            stack.enter_context(enforced(sandbox))
         narrator.say(IN_PROCESS if in_process else IN_RUNTIME)
-        stage = Stage(narrator, sandbox, functions.evaluate)
+        narrator.say(PEOPLE)
+        stage = Stage(narrator, sandbox, functions.evaluate, deployed)
         fix_by_hand(stage, situation)
-        with narrator.step("Two more VPCs, and the runbooks", "building and storing them"):
+        with narrator.step("Two more VPCs", "building them"), unchecked():
             data, reports = without_endpoint(sandbox), owned_by_a_stack(sandbox)
-            runbooks = Runbooks(sandbox, automation, functions.plan)
+            runbooks = Runbooks(sandbox, automation, functions.plan, deployed)
         narrator.say(TWO_MORE)
         Healing(stage, runbooks, data, reports).run()
     narrator.headline(f"Done in {stopwatch}." if stage.fine else "Not everything was as expected.")

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from config_rule_sandbox.iam.unchecked import unchecked
 from demo.situations import Situation
 from demo.stage import Expected, Stage
 from demo.verdicts import Row
@@ -32,7 +33,7 @@ def fix_by_hand(stage: Stage, situation: Situation) -> None:
     stage.narrator.say(_summary(before))
     endpoint_id, table_id = situation["vpce-s3express"], situation["rtb-private"]
     title = "The fix by hand: associate the endpoint with the private subnets' route table"
-    with stage.narrator.step(title, "associating it"):
+    with stage.narrator.step(title, "associating it"), unchecked():  # whoever owns the network may change it
         stage.sandbox.client("ec2").modify_vpc_endpoint(VpcEndpointId=endpoint_id, AddRouteTableIds=[table_id])
     options = [f"--vpc-endpoint-id {endpoint_id}", f"--add-route-table-ids {table_id}"]
     stage.narrator.command(["aws ec2 modify-vpc-endpoint", *options])

@@ -18,21 +18,13 @@ from unittest.mock import patch
 from config_rule_sandbox.aws_lambda.emulator import find_emulator
 from config_rule_sandbox.aws_lambda.runtime import LambdaRuntime, in_process
 from config_rule_sandbox.server import Sandbox
+from demo.deployment import FUNCTIONS, Deployed
 
 Invoke = Callable[[Any], Any]
-
-FUNCTIONS = Path(__file__).parent.parent / "functions"
-EVALUATE_FUNCTION, PLAN_FUNCTION = "express-path-evaluate", "express-path-plan"
-"""The names that the stack gives to the functions."""
 
 EVALUATE = "express_path.handlers.evaluate.handler"
 PLAN = "express_path.handlers.plan_heal.handler"
 BUILD_SECONDS = 300
-LEDGER = "express-path-ledger"
-SETTINGS: Mapping[str, str] = {"LEDGER_TABLE_NAME": LEDGER}
-"""Environment variables that the stack gives to the plan function."""
-
-
 ENTRY = "of_this_account"
 ENTRY_SOURCE = """\
 from express_path.handlers import plan_heal
@@ -82,18 +74,18 @@ def build(folder: Path) -> None:
 
 
 @contextmanager
-def in_lambda_runtime(sandbox: Sandbox) -> Iterator[Functions]:
-    """Build the artifact, start both functions from it in Lambda runtimes, and give ways to invoke them."""
+def in_lambda_runtime(sandbox: Sandbox, stack: Deployed) -> Iterator[Functions]:
+    """Build the artifact, start both functions of the stack from it in Lambda runtimes, and give ways to invoke them."""
     find_emulator()  # before the build, which takes longer
     with tempfile.TemporaryDirectory(prefix="express-path-") as name:
         folder = Path(name)
         build(folder)
-        entry = ENTRY_SOURCE.format(region=sandbox.region, account_id=sandbox.account_id, name=PLAN_FUNCTION)
+        entry = ENTRY_SOURCE.format(region=sandbox.region, account_id=sandbox.account_id, name=stack.plan.name)
         (folder / f"{ENTRY}.py").write_text(entry)
-        variables = {**sandbox.environment(), **SETTINGS}
+        deployed = stack.evaluate, stack.plan
         with (
-            LambdaRuntime(folder, EVALUATE, variables, function_name=EVALUATE_FUNCTION) as evaluate,
-            LambdaRuntime(folder, f"{ENTRY}.handler", variables, function_name=PLAN_FUNCTION) as plan,
+            LambdaRuntime(folder, EVALUATE, deployed[0].variables, function_name=deployed[0].name) as evaluate,
+            LambdaRuntime(folder, f"{ENTRY}.handler", deployed[1].variables, function_name=deployed[1].name) as plan,
         ):
             yield Functions(evaluate.invoke, plan.invoke)
 
@@ -106,19 +98,21 @@ def handler_of(name: str, settings: Mapping[str, str], account_id: str) -> Calla
 
 
 @contextmanager
-def in_this_process(sandbox: Sandbox) -> Iterator[Functions]:
+def in_this_process(sandbox: Sandbox, stack: Deployed) -> Iterator[Functions]:
     """Import the handlers into this process, and give ways to invoke them; their logs are not shown.
 
-    The environment is the whole process's meanwhile, since runbooks invoke functions from threads of their own.
+    The environment of the plan function is the whole process's meanwhile, since runbooks invoke it from threads of their own.
     """
-    with patch.dict(os.environ, {**sandbox.environment(), **SETTINGS}):
-        log = io.StringIO()
+    log = io.StringIO()
+    with redirect_stdout(log), patch.dict(os.environ, stack.evaluate.variables):
+        evaluate = handler_of(EVALUATE, os.environ, sandbox.account_id)
+    with patch.dict(os.environ, stack.plan.variables):
         with redirect_stdout(log):
-            evaluate, plan = (handler_of(name, os.environ, sandbox.account_id) for name in (EVALUATE, PLAN))
-        invoke = in_process(evaluate, EVALUATE_FUNCTION)
+            plan = handler_of(PLAN, os.environ, sandbox.account_id)
+        invoke = in_process(evaluate, stack.evaluate.name)
 
         def quietly(event: object) -> Any:  # noqa: ANN401  # any JSON value, as in Lambda
             with redirect_stdout(log):
                 return invoke(event)
 
-        yield Functions(quietly, in_process(plan, PLAN_FUNCTION))
+        yield Functions(quietly, in_process(plan, stack.plan.name))

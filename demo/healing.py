@@ -43,7 +43,7 @@ class Healing:
         self._data = data
         self._reports = reports
         self._to_heal = {"SubnetId": data["data-private"]}
-        self._ec2 = stage.sandbox.client("ec2")
+        self._ec2 = stage.client("ec2")
 
     def run(self) -> None:
         """Show the plan, the heal and the undo, each with the verdicts after it, and a heal that is blocked."""
@@ -85,14 +85,16 @@ class Healing:
         )
         self._stage.must(self._changes() == changes, "a blocked heal must not change anything")
         self._narrator.subtitle("Why it failed, from the outputs of the run")
-        [failure] = failures(execution["StepExecutions"])
-        self._narrator.say(f"{failure['code']} for {failure['resource']}: {failure['evidence']}")
-        for blocker in failure["blockers"]:
+        explained = failures(execution["StepExecutions"])
+        blockers = [blocker for failure in explained for blocker in failure.get("blockers", ())]
+        patches = {tool: patch for failure in explained for tool, patch in failure.get("patches", {}).items()}
+        for failure in explained:
+            self._narrator.say(f"{failure['code']} for {failure['resource']}: {failure['evidence']}")
+        for blocker in blockers:
             self._narrator.say(f"{blocker['code']}: {blocker['evidence']}; {blocker['fix']}")
-        codes = [blocker["code"] for blocker in failure["blockers"]]
+        codes = [blocker["code"] for blocker in blockers]
         self._stage.must(codes == [BLOCKER], f"the blocker must be {BLOCKER}, not {codes}")
         self._narrator.subtitle("The patch for CloudFormation, which owns the endpoint, from the same outputs")
-        patches = failure["patches"]
         if self._stage.must([*patches] == ["cloudFormation"], "there must be a patch for the owner's tool alone"):
             self._narrator.code(patches["cloudFormation"])
 

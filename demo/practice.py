@@ -3,23 +3,16 @@
 The stack is the real template.
 """
 
-import hashlib
 import shlex
 import sys
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from config_rule_sandbox.cloudformation.account import Account
-from config_rule_sandbox.cloudformation.stacks import create_stack
 from config_rule_sandbox.server import Sandbox
-from demo.function import FUNCTIONS
+from demo.deployment import deploy
 from demo.local_aws import local_aws
 from demo.situations import familiar, owned_by_a_stack, remove_default_vpc, without_endpoint
-from org.archive import write_archive
-from org.expansion import expand
 
-PREFIX = "practice"
 GUIDE = """\
 A local AWS runs until you press Ctrl-C. The stack express-path is deployed. Nothing here is in your AWS account.
 Copy these lines into another terminal:
@@ -51,19 +44,6 @@ def main() -> None:
         sys.stdout.write(GUIDE.format(variables="\n".join(exports(sandbox)), **names))
         sys.stdout.flush()
         aws.run()
-
-
-def deploy(sandbox: Sandbox) -> None:
-    """Deploy the stack from the template, with an archive of the functions' source as their code."""
-    with tempfile.TemporaryDirectory() as folder:
-        archive = Path(folder) / "code.zip"
-        write_archive(FUNCTIONS / "express_path", archive)
-        code = archive.read_bytes()
-    key, bucket, s3 = f"{hashlib.sha256(code).hexdigest()}.zip", f"{PREFIX}-{sandbox.region}", sandbox.client("s3")
-    s3.create_bucket(Bucket=bucket)
-    s3.put_object(Bucket=bucket, Key=key, Body=code)
-    account, template = Account(sandbox, sandbox.account_id, sandbox.region), FUNCTIONS.parent / "template.yaml"
-    create_stack(account, "express-path", expand(template, key), {"ArtifactBucketPrefix": PREFIX})
 
 
 def exports(sandbox: Sandbox) -> list[str]:

@@ -1,22 +1,16 @@
-"""The runbooks for the demonstration: stored as the stack stores them, run, and followed through Automation's API."""
+"""The runbooks for the demonstration: run, and followed through Automation's API."""
 
-import json
 import time
 from collections.abc import Callable
 from typing import Any
 
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
-from demo.function import LEDGER, PLAN_FUNCTION, Invoke
+from demo.deployment import Deployed
+from demo.function import Invoke
 from demo.steps import StepLine, step_lines
-from org.expansion import runbook
 
 HEAL, UNDO = "AddS3ExpressGatewayEndpoint", "RemoveS3ExpressGatewayEndpoint"
-ROLE = "express-path-automation"
-TRUST = {
-    "Version": "2012-10-17",
-    "Statement": [{"Effect": "Allow", "Principal": {"Service": "ssm.amazonaws.com"}, "Action": "sts:AssumeRole"}],
-}
 UNFINISHED = {"Pending", "InProgress", "Waiting"}
 """Statuses of an execution that is not over.
 
@@ -31,21 +25,14 @@ Execution = dict[str, Any]
 
 
 class Runbooks:
-    """The runbooks that heal and undo, deployed in a sandbox."""
+    """The runbooks of the stack that heal and undo, as its operator starts them."""
 
-    def __init__(self, sandbox: Sandbox, automation: Automation, plan: Invoke) -> None:
-        """Deploy the runbooks, their role, their function, and the ledger."""
-        key = {"AttributeDefinitions": [{"AttributeName": "id", "AttributeType": "S"}]}
-        schema = {"KeySchema": [{"AttributeName": "id", "KeyType": "HASH"}], "BillingMode": "PAY_PER_REQUEST"}
-        sandbox.client("dynamodb").create_table(TableName=LEDGER, **key, **schema)
-        self._ssm = sandbox.client("ssm")
-        automation.functions.register(PLAN_FUNCTION, plan)
-        role = sandbox.client("iam").create_role(RoleName=ROLE, AssumeRolePolicyDocument=json.dumps(TRUST))
-        self._common = {"AutomationAssumeRole": [role["Role"]["Arn"]], "PlanFunctionName": [PLAN_FUNCTION]}
-        for name in (HEAL, UNDO):
-            content = json.dumps(runbook(name))
-            kind = {"DocumentType": "Automation", "DocumentFormat": "YAML"}
-            self._ssm.create_document(Name=name, Content=content, **kind)
+    def __init__(self, sandbox: Sandbox, automation: Automation, plan: Invoke, stack: Deployed) -> None:
+        """Let the runbooks invoke the plan function in this way."""
+        automation.functions.register(stack.plan.name, plan)
+        self._ssm = sandbox.client("ssm", credentials=stack.operator)
+        role, function = stack.outputs["AutomationRoleArn"], stack.outputs["PlanFunctionArn"]
+        self._common = {"AutomationAssumeRole": [role], "PlanFunctionName": [function]}
 
     def follow(self, name: str, show: Callable[[StepLine], None], **parameters: str) -> Execution:
         """Run a runbook to its end, showing each step when it ends. TimeoutError after two minutes."""

@@ -1,20 +1,15 @@
 """The sandbox of the demonstration: it delivers AWS Config's events to the rule and checks the verdicts."""
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
-from config_rule_sandbox.config.deployment import RuleDefinition
-from config_rule_sandbox.config.items.kinds import DIRECTORY_BUCKET, NAT_GATEWAY, ROUTE_TABLE, SUBNET, VPC_ENDPOINT
 from config_rule_sandbox.config.loop import ConfigLoop
 from config_rule_sandbox.server import Sandbox
-from demo.function import EVALUATE_FUNCTION, Invoke
+from demo.deployment import Deployed
+from demo.function import Invoke
 from demo.output import Narrator
 from demo.situations import Situation
 from demo.verdicts import Row, rows
-
-RULE = RuleDefinition(
-    "s3express-no-nat-path", EVALUATE_FUNCTION, (ROUTE_TABLE, SUBNET, VPC_ENDPOINT, NAT_GATEWAY, DIRECTORY_BUCKET)
-)
-"""The rule, with the scope that the template gives it."""
 
 Expected = Mapping[str, tuple[str, str]]
 """Compliance and reason by the subnet's name."""
@@ -23,14 +18,15 @@ Expected = Mapping[str, tuple[str, str]]
 class Stage:
     """The sandbox with the rule. `fine` is True as long as everything was as expected."""
 
-    def __init__(self, narrator: Narrator, sandbox: Sandbox, evaluate: Invoke) -> None:
-        """Deploy the rule with its function; nothing is evaluated yet."""
+    def __init__(self, narrator: Narrator, sandbox: Sandbox, evaluate: Invoke, stack: Deployed) -> None:
+        """Let the stack's rule invoke its function in this way; nothing is evaluated yet."""
         self.narrator = narrator
         self.sandbox = sandbox
+        self.client = partial(sandbox.client, credentials=stack.operator)
         self.fine = True
         self._evaluate = evaluate
         self._advance: Callable[[], None] = lambda: None
-        self._loop = ConfigLoop(sandbox, self._invoke_and_advance, rule=RULE)
+        self._loop = ConfigLoop(sandbox, self._invoke_and_advance, rule=stack.rule, parameters=stack.parameters)
 
     def must(self, holds: object, otherwise: str) -> bool:
         """Return whether something holds. If not, print what is wrong and go on; the demonstration fails in the end."""
@@ -50,7 +46,7 @@ class Stage:
             deliveries = self._loop.deliver()
         for delivery in deliveries:
             self.must(not delivery.error, f"an invocation failed: {delivery.error}")
-        found = [row for situation in situations for row in rows(self._loop, situation)]
+        found = [row for situation in situations for row in rows(self._loop, self.client("config"), situation)]
         self.narrator.table(found, was)
         for row in found:
             is_fine = (row.compliance, row.reason) == expected[row.subnet]

@@ -104,7 +104,8 @@ def _function(inputs: Mapping[str, str], step: Step, _following: str) -> str:
     answer = json.loads(step["Outputs"]["Payload"][0])
     parts = [answer[name] for name in ("action", "next", "compliance", "reason") if name in answer]
     parts += [failure["code"] for failure in answer.get("failures", ())]
-    return f"lambda {inputs['FunctionName']} -> {', '.join(parts)}"
+    logical_id = inputs["FunctionName"].split("-")[-2]
+    return f"lambda {logical_id} -> {', '.join(parts)}"
 
 
 def _script(_inputs: Mapping[str, str], step: Step, _following: str) -> str:

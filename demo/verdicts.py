@@ -6,6 +6,7 @@ from typing import Any
 
 from config_rule_sandbox.config.invocation import Delivery
 from config_rule_sandbox.config.loop import ConfigLoop
+from config_rule_sandbox.dynamic import Client
 from demo.situations import Situation
 
 SUBNET = "AWS::EC2::Subnet"
@@ -29,9 +30,9 @@ class Row:
     route: str
 
 
-def rows(loop: ConfigLoop, situation: Situation) -> list[Row]:
+def rows(loop: ConfigLoop, config: Client, situation: Situation) -> list[Row]:
     """Return a row for each subnet of the situation, in its order. LookupError if Config has no verdict on one."""
-    compliance = _compliance(loop)
+    compliance = _compliance(loop, config)
     returned = _returned(loop.deliveries)
     missing = [name for name, subnet_id in situation.subnets.items() if subnet_id not in compliance]
     if missing:
@@ -42,9 +43,8 @@ def rows(loop: ConfigLoop, situation: Situation) -> list[Row]:
     ]
 
 
-def _compliance(loop: ConfigLoop) -> dict[str, str]:
+def _compliance(loop: ConfigLoop, config: Client) -> dict[str, str]:
     """Return Config's verdict on each subnet, read through Config's API."""
-    config = loop.sandbox.client("config")
     pages = config.get_paginator("get_compliance_details_by_config_rule").paginate(ConfigRuleName=loop.rule.name)
     return {
         result["EvaluationResultIdentifier"]["EvaluationResultQualifier"]["ResourceId"]: result["ComplianceType"]

@@ -17,6 +17,7 @@ from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from demo.__main__ import main
 from demo.by_hand import fix_by_hand
+from demo.deployment import Deployed, deploy
 from demo.function import BuildError, Functions, build, in_this_process
 from demo.healing import Healing
 from demo.output import Narrator
@@ -70,7 +71,7 @@ def assert_shows_the_turn(output: str) -> None:
         "It would create a gateway endpoint for com.amazonaws.us-east-1.s3express",
         "* create               ec2 CreateVpcEndpoint -> vpce-",
         "* associate            ec2 ModifyVpcEndpoint, adds rtb-",
-        "verifyPath           lambda express-path-plan -> COMPLIANT, ENDPOINT",
+        "verifyPath           lambda PlanFunction -> COMPLIANT, ENDPOINT",
         "data-private   COMPLIANT           gateway endpoint   pl-",
         "ENDPOINT            new",
         "RemoveS3ExpressGatewayEndpoint RunId=",
@@ -156,7 +157,7 @@ def test_wrong_verdict_fails(sandbox: Sandbox, situation: Situation) -> None:
     stages: list[Stage] = []
 
     def run(narrator: Narrator) -> None:
-        stages.append(Stage(narrator, sandbox, praise_everything))
+        stages.append(Stage(narrator, sandbox, praise_everything, deploy(sandbox)))
         fix_by_hand(stages[0], situation)
 
     output = printed(run)
@@ -173,7 +174,7 @@ def test_failing_function_fails(sandbox: Sandbox, situation: Situation) -> None:
 
     def run(narrator: Narrator) -> None:
         with pytest.raises(LookupError, match="no verdict on public-a, private-a"):
-            fix_by_hand(Stage(narrator, sandbox, fail), situation)
+            fix_by_hand(Stage(narrator, sandbox, fail, deploy(sandbox)), situation)
 
     assert "an invocation failed: out of order" in printed(run)
 
@@ -187,14 +188,20 @@ def test_build_that_fails(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def functions(sandbox: Sandbox) -> Iterator[Functions]:
+def deployed(sandbox: Sandbox) -> Deployed:
+    """The stack."""
+    return deploy(sandbox)
+
+
+@pytest.fixture
+def functions(sandbox: Sandbox, deployed: Deployed) -> Iterator[Functions]:
     """Both functions in this process."""
-    with in_this_process(sandbox) as found:
+    with in_this_process(sandbox, deployed) as found:
         yield found
 
 
 @pytest.fixture
-def heal(sandbox: Sandbox, functions: Functions) -> Callable[[Plan | None], tuple[bool, str]]:
+def heal(sandbox: Sandbox, functions: Functions, deployed: Deployed) -> Callable[[Plan | None], tuple[bool, str]]:
     """Runs the second half with a plan function, by default the real one; gives whether it was fine, and its output."""
 
     def run(plan: Plan | None = None) -> tuple[bool, str]:
@@ -202,8 +209,8 @@ def heal(sandbox: Sandbox, functions: Functions) -> Callable[[Plan | None], tupl
         file = io.StringIO()
         with Automation(sandbox) as automation:
             automation.knobs.time_scale = 0.001
-            stage = Stage(Narrator(Console(file=file, width=80)), sandbox, functions.evaluate)
-            runbooks = Runbooks(sandbox, automation, plan or functions.plan)
+            stage = Stage(Narrator(Console(file=file, width=80)), sandbox, functions.evaluate, deployed)
+            runbooks = Runbooks(sandbox, automation, plan or functions.plan, deployed)
             Healing(stage, runbooks, without_endpoint(sandbox), owned_by_a_stack(sandbox)).run()
         return stage.fine, file.getvalue()
 
@@ -268,8 +275,10 @@ def test_lines_wait_for_the_next_step() -> None:
     assert step_lines([branch, running], is_over=False) == [StepLine("decide", "-> rest", changes=False)]
 
 
-def test_run_that_takes_too_long(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, functions: Functions) -> None:
+def test_run_that_takes_too_long(
+    sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, functions: Functions, deployed: Deployed
+) -> None:
     """A runbook that does not end is given up, by its name."""
     monkeypatch.setattr("demo.runbooks.LONGEST_SECONDS", 0.0)
     with Automation(sandbox) as automation, pytest.raises(TimeoutError, match=HEAL):
-        Runbooks(sandbox, automation, functions.plan).follow(HEAL, print, SubnetId="subnet-00000000")
+        Runbooks(sandbox, automation, functions.plan, deployed).follow(HEAL, print, SubnetId="subnet-00000000")
