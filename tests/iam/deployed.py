@@ -10,6 +10,7 @@ from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.ssm import Automation
 from express_path.handlers import plan_heal
 from express_path.healing import HealServices
+from tests.support.documented import documented
 from tests.support.rule import Context
 from tests.support.stack import Stack
 
@@ -43,10 +44,9 @@ class Deployed:
 
     def _create_operator(self) -> Client:
         """Create a user who can only start runbooks, pass their role, and answer approval requests."""
-        actions = ["ssm:StartAutomationExecution", "ssm:SendAutomationSignal"]
-        start = {"Effect": "Allow", "Action": actions, "Resource": "*"}
-        pass_role = {"Effect": "Allow", "Action": "iam:PassRole", "Resource": self.stack.arn("AutomationRole")}
-        return self.stack.user("operator", "ssm", start, pass_role)
+        execution = "arn:aws:ssm:*:*:automation-execution/*"
+        answer = {"Effect": "Allow", "Action": "ssm:SendAutomationSignal", "Resource": execution}
+        return self.stack.user("operator", "ssm", answer, *documented("HealRunbooks", "HealRole"))
 
     def run(self, logical_id: str, **given: str) -> Run:
         """Run a runbook until it ends, with permissions enforced for every request."""

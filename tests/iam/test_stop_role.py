@@ -8,6 +8,7 @@ from config_rule_sandbox.config.remediation.exceptions import add_exception
 from config_rule_sandbox.config.remediation.memory import remediations_of
 from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.iam.people import create_user
 from config_rule_sandbox.refusals import refused
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.heal.ledger import STOP_ID
@@ -15,6 +16,7 @@ from express_path_cli.automation import stops
 from tests.cli.org.organizations import put_recorder
 from tests.iam.deployed import Deployed
 from tests.support.command import invoke
+from tests.support.documented import documented
 from tests.support.stack import Stack
 
 OUTPUTS = (
@@ -42,19 +44,10 @@ def test_the_role_writes_the_stop_and_nothing_else(stack: Stack) -> None:
             assert refused(call, TableName=table, **given) == "AccessDeniedException"
 
 
-def operator(stack: Stack, action: str) -> dict[str, str]:
-    """Create a user with this action on everything, and return its credentials."""
-    stack.iam.create_user(UserName="ann")
-    policy = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": action, "Resource": "*"}]}
-    stack.iam.put_user_policy(UserName="ann", PolicyName="own", PolicyDocument=json.dumps(policy))
-    key = stack.iam.create_access_key(UserName="ann")["AccessKey"]
-    return {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
-
-
 def test_the_role_is_enough_to_stop_and_start(
     deployed: Deployed, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Whoever may read the stack and assume the role needs nothing else; every call is one that the role allows."""
+    """Whoever has the documented statements needs nothing else; every call is one that the role allows."""
     stack = deployed.stack
     config: Client = sandbox.client("config")
     put_recorder(config)
@@ -65,11 +58,8 @@ def test_the_role_is_enough_to_stop_and_start(
     template = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}, "Outputs": values}
     sandbox.client("cloudformation").create_stack(StackName="express-path", TemplateBody=json.dumps(template))
     monkeypatch.setattr(stops, "POLL_SECONDS", 0.01)
-    credentials = operator(stack, "cloudformation:DescribeStacks")
-    allow = {"Effect": "Allow", "Action": "sts:AssumeRole", "Resource": stack.arn("StopRole")}
-    policy = json.dumps({"Version": "2012-10-17", "Statement": [allow]})
-    stack.iam.put_user_policy(UserName="ann", PolicyName="stop", PolicyDocument=policy)
-    for name, value in credentials.items():
+    policy = {"Version": "2012-10-17", "Statement": documented("Heal", "StopRole")}
+    for name, value in create_user(sandbox, "ann", [policy]).items():
         monkeypatch.setenv(name.upper(), value)
     monkeypatch.delenv("AWS_SESSION_TOKEN")
     with Remediation(sandbox, deployed.automation), stack.enforced():

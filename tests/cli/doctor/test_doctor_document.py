@@ -24,11 +24,10 @@ from tests.cli.doctor.whole_stack import WholeStack, topic_with_subscription
 from tests.cli.heal.healing_stack import deployed, make_stack
 from tests.support.command import invoke
 from tests.support.config_aggregator import Aggregator, answering
+from tests.support.documented import TEXT, documented
 from tests.support.heals import RULE, Vpc, configure_remediation
 from tests.support.network import Builder, Private
 
-DOCUMENT = (Path(__file__).parents[3] / "docs" / "troubleshoot.md").read_text(encoding="utf-8")
-POLICY = DOCUMENT.partition("```json\n")[2].partition("```")[0]
 DIRECTORY = {
     "Location": {"Type": "AvailabilityZone", "Name": "use1-az4"},
     "Bucket": {"Type": "Directory", "DataRedundancy": "SingleAvailabilityZone"},
@@ -45,7 +44,7 @@ IAM_NAMES = {
 
 def actions(sid: str) -> set[str]:
     """Return the actions of a statement of the policy."""
-    [statement] = [statement for statement in json.loads(POLICY)["Statement"] if statement["Sid"] == sid]
+    [statement] = documented(sid)
     return set(statement["Action"])
 
 
@@ -200,6 +199,6 @@ def somebody(sandbox: Sandbox) -> dict[str, str]:
     """Return the environment of a user who has the policy."""
     iam: Client = sandbox.client("iam")
     iam.create_user(UserName="oncall")
-    iam.put_user_policy(UserName="oncall", PolicyName="doctor", PolicyDocument=POLICY)
+    iam.put_user_policy(UserName="oncall", PolicyName="doctor", PolicyDocument=TEXT)
     key = iam.create_access_key(UserName="oncall")["AccessKey"]
     return {"AWS_ACCESS_KEY_ID": key["AccessKeyId"], "AWS_SECRET_ACCESS_KEY": key["SecretAccessKey"]}
