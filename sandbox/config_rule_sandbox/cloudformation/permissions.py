@@ -77,6 +77,15 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-resou
 """
 ROLES = ("AutomationAssumeRole", "Role", "RoleArn")
 """Properties, and parameters of a runbook, with a role that is passed to a service."""
+PASSED_TO = {
+    "AWS::Config::RemediationConfiguration": "ssm.amazonaws.com",
+    "AWS::Events::Rule": "events.amazonaws.com",
+    "AWS::Lambda::Function": "lambda.amazonaws.com",
+}
+"""The service to which a resource passes its role.
+
+https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_use_passrole.html
+"""
 FUNCTION_ARN = "lambda:FunctionArn"
 LINKED_ROLE = "aws-service-role/remediation.config.amazonaws.com/AWSServiceRoleForConfigRemediation"
 """https://docs.aws.amazon.com/config/latest/developerguide/using-service-linked-roles.html."""
@@ -147,8 +156,9 @@ def _arns(resource_type: str, known: Action, name: str, properties: Properties, 
 
 def _of_other_services(resource_type: str, properties: Properties, place: Place) -> Iterator[Authorization]:
     """Yield what a resource needs for roles that it passes, for a role that AWS Config makes, and for code in S3."""
+    to_service = [PASSED_TO[resource_type]] if resource_type in PASSED_TO else []
     for arn in _passed(properties):
-        yield Authorization("iam:PassRole", arn)
+        yield Authorization("iam:PassRole", arn, {"iam:PassedToService": to_service})
     if resource_type == "AWS::Config::RemediationConfiguration":
         role = f"arn:{place.values['Partition']}:iam::{place.account_id}:role/{LINKED_ROLE}"
         keys = {"iam:AWSServiceName": ["remediation.config.amazonaws.com"]}
