@@ -36,11 +36,11 @@ def listed_stack(
     sandbox: Sandbox, name: str, names: Mapping[str, str], outputs: dict[str, str] | None = None, **parameters: str
 ) -> str:
     """Let CloudFormation list a stack with these resources, whether or not they exist, and return its ID."""
-    name, _, unique_id = name.partition("/")
     created = {logical_id: Created(physical_id) for logical_id, physical_id in names.items()}
     account, resources = Account(sandbox, sandbox.account_id, sandbox.region), {name: {"Type": ""} for name in names}
     stack = CreatedStack(name, account, created, {}, outputs or {}, parameters, template={"Resources": resources})
-    stack.unique_id = unique_id
+    if "/" in name:  # it is only found by its ID
+        stack.stack_id = f"arn:aws:cloudformation:{sandbox.region}:{sandbox.account_id}:stack/{name}"
     created_stacks(sandbox.account_id, sandbox.region).insert(0, stack)
     return stack.stack_id
 

@@ -64,14 +64,14 @@ class Stack:
     template: Mapping[str, Node] = field(default_factory=dict)
     updates: int = 0
     status: str = "CREATE_COMPLETE"
-    unique_id: str = ""
+    stack_id: str = ""
 
-    @property
-    def stack_id(self) -> str:
-        """Its ARN. It ends in an ID that differs in each place, unless `unique_id` is given."""
-        partition, account = get_partition(self.account.region), self.account
-        arn = f"arn:{partition}:cloudformation:{account.region}:{account.account_id}:stack/{self.name}"
-        return f"{arn}/{self.unique_id or uuid5(NAMESPACE_URL, arn)}"
+    def __post_init__(self) -> None:
+        """Give it an ARN that ends in an ID, unless it has one."""
+        if not self.stack_id:
+            partition, account = get_partition(self.account.region), self.account
+            arn = f"arn:{partition}:cloudformation:{account.region}:{account.account_id}:stack/{self.name}"
+            self.stack_id = f"{arn}/{uuid5(NAMESPACE_URL, arn)}"
 
     def delete(self, retained: Sequence[str] = RETAINED) -> None:
         """Delete the resources, the last first, except those whose DeletionPolicy retains them.
