@@ -33,7 +33,9 @@ ACCOUNTS, REGIONS = (1, 40, 400), 3
 BUSY_SHARE = 10
 """One place of so many is busy in an organization, and the others are idle."""
 MEGABYTES = 1024
-"""The memory of the function (template.yaml)."""
+"""The memory of the function that evaluates (template.yaml)."""
+CHECK_MEGABYTES, CHECK_SECONDS = 512, 10.0
+"""The memory of the function that checks after each sweep (template.yaml), and how long it takes, rounded up."""
 EVENT_SECONDS = 2.0
 """How long the function takes for a change: the time of template.yaml, with a slow EC2 API."""
 ALARM = r"Type: AWS::CloudWatch::Alarm\n"
@@ -96,7 +98,11 @@ def monthly(occasions: Occasions, month: Month) -> dict[str, float]:
     sums = {field: float(sum(getattr(counts, field) * times for counts, times in runs)) for field in fields}
     event_runs = sums["invocations"] - SWEEPS
     seconds = event_runs * EVENT_SECONDS + SWEEPS * SWEEP_SECONDS * month.subnets
-    return sums | {"gigabyte_seconds": seconds * MEGABYTES / 1024}
+    checks = SWEEPS * CHECK_SECONDS * CHECK_MEGABYTES / 1024
+    return sums | {
+        "invocations": sums["invocations"] + SWEEPS,
+        "gigabyte_seconds": seconds * MEGABYTES / 1024 + checks,
+    }
 
 
 def in_template(pattern: str) -> int:

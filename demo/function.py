@@ -24,6 +24,7 @@ Invoke = Callable[[Any], Any]
 
 EVALUATE = "express_path.handlers.evaluate.handler"
 PLAN = "express_path.handlers.plan_heal.handler"
+HEALTH = "express_path.handlers.check_health.handler"
 BUILD_SECONDS = 300
 ENTRY = "of_this_account"
 ENTRY_SOURCE = """\

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any
 
 from config_rule_sandbox.local_aws import LocalAws, serve
-from demo.function import EVALUATE, PLAN, handler_of
+from demo.function import EVALUATE, HEALTH, PLAN, handler_of
 
 
 def local_aws() -> LocalAws:
@@ -20,7 +20,7 @@ def local_aws() -> LocalAws:
     def made(name: str, variables: Mapping[str, str]) -> Callable[..., Any]:
         return handler_of(name, os.environ | dict(variables), aws.sandbox.account_id)
 
-    aws = LocalAws(handlers={name: partial(made, name) for name in (EVALUATE, PLAN)})
+    aws = LocalAws(handlers={name: partial(made, name) for name in (EVALUATE, HEALTH, PLAN)})
     return aws
 
 

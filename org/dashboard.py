@@ -34,7 +34,7 @@ INTRODUCTION = """\
 **A heal is blocked?** Run `express-path heals` in that account, and `express-path explain SUBNET` for the fix.
 
 Each sweep reports the gauges that are not 0, at least every 24 hours. A day shows the highest value of each account, and
-the last value if the account reported none. Today has 0 sweeps until the account has swept. *Unresolved* includes DROPPED.
+the last value if the account reported none. Today has 0 checks until the account has swept. *Unresolved* includes DROPPED.
 """
 
 
@@ -59,8 +59,11 @@ def highest(select: str, namespace: str, dimension: str) -> Callable[[str], Row]
 
 
 def fewest_sweeps(region: str) -> Row:
-    """Return rows with the number of sweeps a day, 0 without one, of the ten accounts of a Region with the fewest."""
-    search = f"SEARCH('{{ExpressPath,RuleName}} MetricName=\"Unhealthy\"', 'SampleCount', {DAY})"
+    """Return rows with the number of checks a day, 0 without one, of the ten accounts of a Region with the fewest.
+
+    The end of each sweep invokes the health function, again if it fails.
+    """
+    search = f"SEARCH('{{AWS/Lambda,FunctionName}} MetricName=\"Invocations\" HealthFunction', 'Sum', {DAY})"
     label = f"${{PROP('AccountLabel')}} {region}"
     return [{"expression": f"SORT(FILL({search}, 0), MIN, ASC, 10)", "label": label, "region": region}]
 
@@ -105,7 +108,7 @@ def log_widget(title: str, region: str, *commands: str) -> Widget:
 
 
 def gauges(regions: Sequence[str]) -> list[Widget]:
-    """Return the widgets of the rule's own metrics."""
+    """Return the widgets of the rule's own metrics, and of the checks after sweeps."""
     stacked = {"stacked": True}
     return [
         metric_widget("NON_COMPLIANT subnets", total("NonCompliant"), regions, **stacked),
@@ -116,9 +119,11 @@ def gauges(regions: Sequence[str]) -> list[Widget]:
             regions,
         ),
         metric_widget(
-            "What does not work, by account", highest("MAX(Unhealthy)", "ExpressPath", "RuleName"), regions, **stacked
+            "Failed checks: something does not work",
+            found("AWS/Lambda", "FunctionName", "Errors", "HealthFunction", "Minimum"),
+            regions,
         ),
-        metric_widget("Sweeps per day, accounts with the fewest", fewest_sweeps, regions),
+        metric_widget("Checks after sweeps per day, accounts with the fewest", fewest_sweeps, regions),
         metric_widget(
             "Failed heals, by account", highest("SUM(HealsFailed)", "ExpressPath", "RuleName"), regions, **stacked
         ),

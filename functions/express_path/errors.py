@@ -130,6 +130,15 @@ class ReportError(ExpressPathError):
         super().__init__(f"AWS Config rejected {len(self.failed)} evaluations, the first: {names}")
 
 
+class UnhealthyError(ExpressPathError):
+    """Parts of an installation do not work. Problems are sentences, each with the component before a colon."""
+
+    def __init__(self, problems: Sequence[str]) -> None:
+        """Record what does not work."""
+        super().__init__(f"{len(problems)} parts do not work: {'; '.join(problems)}")
+        self.problems = problems
+
+
 class FindingsError(ExpressPathError):
     """Security Hub or EventBridge rejected some findings of an integration."""
 

@@ -1,6 +1,6 @@
 """The events about an evaluation, for the event bus of the rule."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 
 from express_path.adapters.aws import Aws
@@ -13,7 +13,7 @@ from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.domain.verdict.summary import Summary
 from express_path.evaluation import Evaluation
-from express_path.events.schema import PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
+from express_path.events.schema import Fault, PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
 from express_path.events.writer import Entry, changed_entry, completed_entry, snapshot_entries, timestamp
 
 StoredResults = Mapping[str, StoredResult] | None
@@ -46,6 +46,7 @@ class Publication:
         self.run, self.evaluation, self.stored = run, evaluation, stored
         self.reported = evaluation.results
         self._remedies = Remedies([evaluation.evaluator] if evaluation.evaluator else [])
+        self._parts = 0
 
     def changes(self, subnet_ids: Collection[str]) -> Iterator[Entry]:
         """Yield a VerdictChanged for each of these subnets whose compliance or reason changed."""
@@ -69,13 +70,16 @@ class Publication:
             and is_accepted(self._remedies.of(verdict))
         }
 
-    def sweep(self, summary: Summary, waiting: tuple[str, ...] | None = ()) -> Iterator[Entry]:
-        """Yield the snapshot of all verdicts, and the end of the sweep with the subnets that wait for a heal."""
-        parts = 0
+    def snapshot(self) -> Iterator[Entry]:
+        """Yield the parts of the snapshot of all verdicts."""
+        self._parts = 0
         for entry in snapshot_entries(self.run, map(self._published, self.evaluation.everything)):
-            parts += 1
+            self._parts += 1
             yield entry
-        yield completed_entry(SweepCompleted(self.run, parts, summary, waiting))
+
+    def completed(self, summary: Summary, waiting: tuple[str, ...] | None, faults: Sequence[Fault]) -> Entry:
+        """Return the end of the sweep, after its snapshot, with the subnets that wait for a heal."""
+        return completed_entry(SweepCompleted(self.run, self._parts, summary, waiting, faults))
 
     def _published(self, verdict: Verdict) -> PublishedVerdict:
         snapshot = self.evaluation.snapshot

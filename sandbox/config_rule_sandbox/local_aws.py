@@ -67,7 +67,7 @@ class AwsConfig:
         """Look for changes once, tell every rule, and begin to remediate. Return whether anything was to be done."""
         place = self._sandbox.account_id, self._sandbox.region
         results = results_of(*place)
-        busy = self._healing.is_alive() or self._remediated
+        busy = self._healing.is_alive() or self._remediated or bool(self._sandbox.eventbridge.deliver())
         self._remediated = False
         automatic: list[str] = []
         is_told = False
@@ -181,6 +181,8 @@ class LocalAws:
             executions = Executions(self.sandbox, self._handlers)
             opened.callback(executions.stop)
             self.automation.functions.run_others = executions.invoke
+            # An event is delivered after the call that put it, because the function that did so is still running.
+            self.sandbox.eventbridge.run_others, self.sandbox.eventbridge.holds = executions.invoke, True
             prepare(self.sandbox)
             self._config = AwsConfig(self.sandbox, executions.invoke, remediation)
             self._opened = opened.pop_all()

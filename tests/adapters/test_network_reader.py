@@ -18,13 +18,13 @@ from express_path.adapters.network_reader import (
     REMEMBERED_SECONDS,
     PrefixListReader,
     SnapshotReader,
-    assuming,
     read_instances,
     read_network_interfaces,
     read_transit_gateway_routes,
     read_transit_gateways,
 )
 from express_path.adapters.records import route_table
+from express_path.adapters.roles import assuming
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.resources import PrefixList, RouteTable
 from express_path.domain.network.snapshot import Snapshot

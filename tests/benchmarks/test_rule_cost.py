@@ -30,14 +30,14 @@ def test_sweep_posts_only_changes(occasions: Occasions) -> None:
     """A new rule posts every verdict once, an update and a sweep post none, and a sweep reads the earlier gauges once."""
     assert occasions.created.evaluations == occasions.created.subnets
     assert (occasions.updated.evaluations, occasions.sweep.evaluations) == (0, 0)
-    assert occasions.sweep.metric_requests == 4
+    assert occasions.sweep.metric_requests == 3
 
 
 def test_an_idle_place_costs_less_than_a_dollar(occasions: Occasions) -> None:
-    """If every subnet is COMPLIANT, a sweep emits the heartbeat alone, and a month costs at most $0.75."""
-    assert occasions.gauges == ("NonCompliant", "Unhealthy")
-    assert occasions.idle_gauges == ("Unhealthy",)
-    assert rule_cost.total(occasions, PRICES, rule_cost.IDLE) <= 0.75
+    """If every subnet is COMPLIANT, a sweep emits no metric of its own, and a month costs at most $0.40."""
+    assert occasions.gauges == ("NonCompliant",)
+    assert occasions.idle_gauges == ()
+    assert rule_cost.total(occasions, PRICES, rule_cost.IDLE) <= 0.40
 
 
 def test_changes_cost_evaluations_of_the_subnets_concerned(occasions: Occasions) -> None:

@@ -10,13 +10,12 @@ import pytest
 from config_rule_sandbox.cloudwatch.printed import earlier, extracted
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
-from express_path.adapters.health import runbooks_of
+from express_path.adapters.runbooks import runbooks_of
 from express_path.adapters.sweep_history import failed_heals
 from tests.support.network import Builder, Private
 from tests.support.rule import Rule
 
 HEAL, APPROVAL, _ = runbooks_of("s3express-no-nat-path")
-GAUGES = ("Unhealthy", "NonCompliant", "Unresolved", "HealsFailed")
 FAILS = """
 schemaVersion: "0.3"
 parameters:
@@ -38,7 +37,7 @@ mainSteps:
 
 @pytest.fixture(autouse=True)
 def automation(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Automation]:
-    """Create runbooks and one of another tool, and return Automation. That there is no stack is a fault of each sweep."""
+    """Create runbooks and one of another tool, and return Automation."""
     monkeypatch.setenv("STACK_ID", "arn:aws:cloudformation:us-east-1:123456789012:stack/express-path/gone")
     with Automation(sandbox) as found:
         for name in (HEAL, APPROVAL, f"{HEAL}Copy"):
@@ -46,6 +45,11 @@ def automation(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Au
                 Name=name, Content=FAILS, DocumentType="Automation", DocumentFormat="YAML"
             )
         yield found
+
+
+def directives(line: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what CloudWatch makes of a line of the log: at most one directive, with the names of metrics."""
+    return list(line["_aws"]["CloudWatchMetrics"]) if "_aws" in line else []
 
 
 @pytest.fixture
@@ -62,8 +66,8 @@ def line(rule: Rule, capsys: pytest.CaptureFixture[str]) -> Callable[[], dict[st
         lines = capsys.readouterr().out.splitlines()
         rule.sandbox.metrics.add(earlier(extracted(lines), timedelta(days=next(days))))
         [found] = [json.loads(text) for text in lines if '"swept"' in text]
-        [directive] = found["_aws"]["CloudWatchMetrics"]
-        assert (directive["Namespace"], directive["Dimensions"]) == ("ExpressPath", [["RuleName"]])
+        for directive in directives(found):
+            assert (directive["Namespace"], directive["Dimensions"]) == ("ExpressPath", [["RuleName"]])
         assert found["RuleName"] == rule.loop.rule.name
         return dict(found)
 
@@ -76,7 +80,8 @@ def swept(line: Callable[[], dict[str, Any]]) -> Callable[[], dict[str, int]]:
 
     def sweep() -> dict[str, int]:
         found = line()
-        return {metric["Name"]: found[metric["Name"]] for metric in found["_aws"]["CloudWatchMetrics"][0]["Metrics"]}
+        names = [metric["Name"] for directive in directives(found) for metric in directive["Metrics"]]
+        return {name: found[name] for name in names}
 
     return sweep
 
@@ -88,14 +93,13 @@ def unknown_path(builder: Builder, vpc: Private) -> None:
     builder.ec2.replace_route(RouteTableId=vpc.table, DestinationCidrBlock="0.0.0.0/0", GatewayId=gateway)
 
 
-def test_an_idle_place_has_one_gauge(rule: Rule, builder: Builder, line: Callable[[], dict[str, Any]]) -> None:
-    """If nothing is wrong, a sweep emits Unhealthy alone. The line has all numbers, which cost nothing there."""
+def test_an_idle_place_has_no_gauge(rule: Rule, builder: Builder, line: Callable[[], dict[str, Any]]) -> None:
+    """If nothing is wrong, a sweep emits no metric. The line has all numbers, which cost nothing there."""
     vpc = Private(builder)
     builder.endpoint(vpc.vpc, vpc.table)
     for _ in range(2):
         found = line()
-        assert [metric["Name"] for metric in found["_aws"]["CloudWatchMetrics"][0]["Metrics"]] == ["Unhealthy"]
-        assert (found["Unhealthy"], [fault["component"] for fault in found["faults"]]) == (1, ["stack"])
+        assert directives(found) == []
         assert found["reasons"]["ENDPOINT"] == 1
         assert sum(found["counts"].values()) == found["subnets"] == len(builder.ec2.describe_subnets()["Subnets"])
     assert found["counts"]["NON_COMPLIANT"] == 0
@@ -109,38 +113,45 @@ def test_a_gauge_is_emitted_while_it_is_not_zero_and_once_more(
     vpc, gone = Private(builder), Private(builder)
     builder.ec2.delete_nat_gateway(NatGatewayId=gone.nat)  # DROPPED counts as Unresolved
     for _ in range(2):
-        assert swept() == {"Unhealthy": 1, "NonCompliant": 1, "Unresolved": 1}
+        assert swept() == {"NonCompliant": 1, "Unresolved": 1}
     builder.endpoint(vpc.vpc, vpc.table)
     builder.endpoint(gone.vpc, gone.table)
-    assert swept() == {"Unhealthy": 1, "NonCompliant": 0, "Unresolved": 0}
-    assert swept() == {"Unhealthy": 1}
+    assert swept() == {"NonCompliant": 0, "Unresolved": 0}
+    assert swept() == {}
 
 
 def test_two_rules_do_not_share_their_gauges(sandbox: Sandbox, swept: Callable[[], dict[str, int]]) -> None:
     """What another rule of the account emitted is not this rule's earlier value."""
     datum = {"MetricName": "NonCompliant", "Value": 5, "Dimensions": [{"Name": "RuleName", "Value": "another"}]}
     sandbox.client("cloudwatch").put_metric_data(Namespace="ExpressPath", MetricData=[datum])
-    assert swept() == {"Unhealthy": 1}
+    assert swept() == {}
 
 
-def test_a_path_that_became_unknown_without_a_change_is_a_fault_once(
-    builder: Builder, line: Callable[[], dict[str, Any]]
-) -> None:
-    """A path that is unknown from the start, or that an event already reported, is none."""
+def test_a_path_that_became_unknown_without_a_change_is_a_fault_once(rule: Rule, builder: Builder) -> None:
+    """A path that is unknown from the start, or that an event already reported, is none. The end of the sweep has it."""
     vpc, unknown = Private(builder), Private(builder)
     unknown_path(builder, unknown)
-    assert line()["Unhealthy"] == 1
+    assert faults_of_sweep(rule) == []
     unknown_path(builder, vpc)
-    found = line()
-    fault, _ = found["faults"]
-    assert (found["Unhealthy"], fault["component"], fault["problem"][:21]) == (2, "paths", "1 paths became unknow")
-    assert line()["Unhealthy"] == 1
+    [fault] = faults_of_sweep(rule)
+    assert (fault["component"], fault["problem"][:21]) == ("paths", "1 paths became unknow")
+    assert faults_of_sweep(rule) == []
+
+
+def faults_of_sweep(rule: Rule) -> list[dict[str, str]]:
+    """Sweep, and return the faults in the event about its end."""
+    rule.sandbox.calls.clear()
+    rule.sweep()
+    entries = [entry for call in rule.sandbox.calls.of("events", "PutEvents") for entry in call.parameters["Entries"]]
+    assert entries[-1]["DetailType"] == "SweepCompleted"
+    faults: list[dict[str, str]] = json.loads(entries[-1]["Detail"])["faults"]
+    return faults
 
 
 def test_failed_heals_are_counted_once(
     automation: Automation, sandbox: Sandbox, swept: Callable[[], dict[str, int]]
 ) -> None:
-    """Failed runs of both runbooks count, and no others; a later sweep counts those since the previous one."""
+    """Failed runs of both runbooks in the last day count, and no others."""
     automation.execute(HEAL, {"Then": "fail"})
     automation.execute(HEAL, {"Then": "end"})
     automation.execute(APPROVAL, {"Then": "fail"})
@@ -168,10 +179,10 @@ def test_a_failing_read_never_hides_a_number(
     gauge: str,
     printed: dict[str, int],
 ) -> None:
-    """Verdicts, events, and the heartbeat are there. Without earlier values, zeros are printed too. The log warns."""
+    """Verdicts and events are there. Without earlier values, zeros are printed too. The log warns."""
     vpc, sandbox = Private(builder), rule.sandbox
     sandbox.faults.deny(service, operation)
-    assert swept() == {"Unhealthy": 1} | printed
+    assert swept() == printed
     assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
     assert sandbox.calls.of("events", "PutEvents")
     [warning] = [row for row in logged() if row["level"] == "WARNING"]

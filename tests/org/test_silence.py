@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import redirect_stdout, suppress
 from dataclasses import replace
@@ -94,6 +95,7 @@ class Place:
         self.subnet_id = Private(Builder(sandbox)).subnet
         name = self.names["PlanFunction"]
         automation.functions.register(name, lambda event: self._invoke(name, event, io.StringIO()))
+        sandbox.eventbridge.holds, sandbox.eventbridge.run_others = True, self._check
         automation.knobs.time_scale = 0.001
 
     def client(self, service: str, account_id: str | None = None) -> Client:
@@ -133,6 +135,23 @@ class Place:
             self._deliver(rule_event(identity, scheduled_notification(account_id, created), token))
         self._take_messages()
 
+    def _check(self, function_arn: str, event: dict[str, Any]) -> None:
+        """Invoke the health function, as EventBridge does, unless it is throttled; Lambda counts whether it fails."""
+        name, printed, of_function = function_arn.rpartition(":")[2], io.StringIO(), self._dimension("HealthFunction")
+        if self._is_throttled(name):
+            raise RuntimeError("Rate Exceeded")
+        try:
+            with enforced(self.sandbox, self.control):
+                self._invoke(name, event, printed)
+        except Exception:
+            self._measure("AWS/Lambda", "Errors", of_function, 1)
+            raise
+        else:
+            self._measure("AWS/Lambda", "Errors", of_function, 0)
+        finally:
+            with suppress(ClientError):
+                self._log(printed.getvalue().splitlines())
+
     def _deliver(self, event: dict[str, Any]) -> None:
         """Invoke the function as Lambda does. It drops the event of a function that fails three times, or is throttled."""
         name, printed, of_function = self.names["EvaluateFunction"], io.StringIO(), self._dimension("EvaluateFunction")
@@ -144,18 +163,19 @@ class Place:
         for metric, value in (("Invocations", attempts), ("Errors", attempts * error), ("AsyncEventsDropped", error)):
             if value:
                 self._measure("AWS/Lambda", metric, of_function, value)
-        for sent in self.sandbox.eventbridge.deliveries:
-            bus, _, rule = sent.rule_arn.partition(":rule/")[2].rpartition("/")
-            self._measure("AWS/Events", "Invocations", (("EventBusName", bus), ("RuleName", rule)), 1)
         with suppress(ClientError):  # without the log group, what the function printed is lost
             self._log(printed.getvalue().splitlines())
+        for sent in self.sandbox.eventbridge.deliver():
+            bus, _, rule = sent.rule_arn.partition(":rule/")[2].rpartition("/")
+            self._measure("AWS/Events", "Invocations", (("EventBusName", bus), ("RuleName", rule)), 1)
 
     def _log(self, lines: list[str]) -> None:
         group, now = self.names["EvaluateLogGroup"], datetime.now(UTC)
-        self.client("logs").create_log_stream(logGroupName=group, logStreamName="sweep")
+        stream = f"stream-{time.monotonic_ns()}"
+        self.client("logs").create_log_stream(logGroupName=group, logStreamName=stream)
         events = [{"timestamp": int(now.timestamp() * 1000), "message": line} for line in lines]
         if events:
-            self.client("logs").put_log_events(logGroupName=group, logStreamName="sweep", logEvents=events)
+            self.client("logs").put_log_events(logGroupName=group, logStreamName=stream, logEvents=events)
         self.sandbox.metrics.add(replace(point, time=now) for point in extracted(lines))
 
     def _invoke(self, name: str, event: dict[str, Any], printed: io.StringIO) -> Any:
@@ -178,6 +198,7 @@ class Place:
                 raise ModuleNotFoundError(f"Runtime.ImportModuleError: Unable to import module '{module}'")
             made = module_from_spec(found)
             found.loader.exec_module(made)
+            environment.setattr(made.logger.registered_handler, "stream", printed)
             return getattr(made, function)(event, LambdaContext(function_name=name))
 
     def _is_throttled(self, name: str) -> bool:
@@ -225,12 +246,24 @@ class Place:
             return set()
         logical_ids = {name: logical_id for logical_id, name in self.names.items()}
         moment = datetime.now(UTC).replace(second=0, microsecond=0) + timedelta(minutes=1)
+        if not any(self._takes_everything(row["SubscriptionArn"]) for row in self._subscriptions()):
+            return set()
         return {
             logical_ids[alarm["AlarmName"]]
             for alarm in self.client("cloudwatch").describe_alarms()["MetricAlarms"]
             if self.sandbox.metrics.first_alarm(alarm, moment, moment)
             if topic.subscriptions_confimed and alarm["ActionsEnabled"] and self.topic in alarm["AlarmActions"]
         }
+
+    def _subscriptions(self) -> list[dict[str, str]]:
+        rows: list[dict[str, str]] = self.client("sns").list_subscriptions_by_topic(TopicArn=self.topic)[
+            "Subscriptions"
+        ]
+        return rows
+
+    def _takes_everything(self, subscription: str) -> bool:
+        attributes = self.client("sns").get_subscription_attributes(SubscriptionArn=subscription)["Attributes"]
+        return not attributes.get("FilterPolicy")
 
     def _heal(self) -> str:
         """Let AWS Config heal the subnet once, and return how the run of the runbook ended."""
@@ -349,6 +382,48 @@ def unsubscribe(place: Place) -> None:
     """Leave the topic without subscriptions."""
     topics: Any = sns_backends[place.sandbox.account_id][REGION].topics
     topics[place.topic].subscriptions_confimed = 0
+    sns = place.client("sns")
+    for row in sns.list_subscriptions_by_topic(TopicArn=place.topic)["Subscriptions"]:
+        sns.unsubscribe(SubscriptionArn=row["SubscriptionArn"])
+
+
+def filter_messages(place: Place) -> None:
+    """Let the only subscription take messages with an attribute that alarms do not have."""
+    sns = place.client("sns")
+    [row] = sns.list_subscriptions_by_topic(TopicArn=place.topic)["Subscriptions"]
+    changed = {"AttributeName": "FilterPolicy", "AttributeValue": json.dumps({"team": ["network"]})}
+    sns.set_subscription_attributes(SubscriptionArn=row["SubscriptionArn"], **changed)
+
+
+def send_alarm_elsewhere(place: Place) -> None:
+    """Let the alarm on health tell a topic of somebody else."""
+    elsewhere = place.client("sns").create_topic(Name="elsewhere")["TopicArn"]
+    changed = {"AlarmName": place.names["HealthAlarm"], "AlarmActions": [elsewhere]}
+    place.client("cloudwatch").put_metric_alarm(**place.properties["HealthAlarm"] | changed)
+
+
+def pretend_to_be_healthy(place: Place) -> None:
+    """Write every metric that a person may write as if all were well, after the ledger is deleted."""
+    delete_ledger(place)
+    of_rule = [{"Name": "RuleName", "Value": RULE}]
+    of_function = [{"Name": "FunctionName", "Value": place.names["HealthFunction"]}]
+    for namespace, metric, dimensions in (("ExpressPath", "Unhealthy", of_rule), ("Custom", "Errors", of_function)):
+        datum = {"MetricName": metric, "Value": 0, "Dimensions": dimensions}
+        place.client("cloudwatch").put_metric_data(Namespace=namespace, MetricData=[datum])
+
+
+def close_endpoints(place: Place) -> None:
+    """Create an endpoint as a heal does, and deny everything in its policy."""
+    ec2, subnet_id = place.client("ec2"), place.subnet_id
+    [subnet] = ec2.describe_subnets(SubnetIds=[subnet_id])["Subnets"]
+    closed = {"Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*"}
+    tag = {"Key": "express-path:managed", "Value": "true"}
+    ec2.create_vpc_endpoint(
+        VpcId=subnet["VpcId"],
+        ServiceName=f"com.amazonaws.{REGION}.s3express",
+        PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": [closed]}),
+        TagSpecifications=[{"ResourceType": "vpc-endpoint", "Tags": [tag]}],
+    )
 
 
 def disable_mapping(place: Place) -> None:
@@ -475,7 +550,20 @@ STOPS: Mapping[str, Callable[[Place], object]] = {
     "the alarm topic's policy refuses CloudWatch": only_admit("events.amazonaws.com"),
     "the alarm topic's policy refuses EventBridge": only_admit("cloudwatch.amazonaws.com"),
     "the alarm topic has no subscription": unsubscribe,
+    "the filter policy of the only subscription matches no alarm": filter_messages,
+    "the function that checks after each sweep is deleted": call(
+        "lambda", "delete_function", FunctionName="HealthFunction"
+    ),
+    "the function that checks after each sweep is throttled": throttle("HealthFunction"),
+    "the function that checks after each sweep crashes": crash("HealthFunction"),
+    "the role of that function has no policy": call(
+        "iam", "delete_role_policy", RoleName="HealthRole", PolicyName="check"
+    ),
+    "the rule of EventBridge that invokes that function is disabled": call(
+        "events", "disable_rule", Name="HealthRule", **VERDICTS
+    ),
     "`HealthAlarm` is deleted": delete_alarm("HealthAlarm"),
+    "the actions of `HealthAlarm` go to another topic": send_alarm_elsewhere,
     "the actions of `HealthAlarm` are disabled": lambda place: place.client("cloudwatch").disable_alarm_actions(
         AlarmNames=[place.names["HealthAlarm"]]
     ),
@@ -496,7 +584,9 @@ STOPS: Mapping[str, Callable[[Place], object]] = {
     "the role of the runbooks is deleted": delete_role("AutomationRole"),
     "the role that stops heals is deleted": delete_role("StopRole"),
     "the ledger is deleted": delete_ledger,
+    "the ledger is deleted, and somebody writes metrics that say that all is well": pretend_to_be_healthy,
     "the ledger has no resource policy": open_ledger,
+    "the policy of an endpoint that a heal created denies everything": close_endpoints,
     "the event source mappings of the integrations are disabled": disable_mapping,
     "the functions of the integrations are throttled": throttle("SecurityHubFunction"),
     "the functions of the integrations crash": crash("SecurityHubFunction"),
@@ -544,9 +634,13 @@ EDITS: Mapping[str, tuple[Callable[[Place], object], str]] = {
         set_variable("PlanFunction", "WARN_ONLY", "POLICY_WOULD_DENY,DNS_ATTRIBUTES"),
         "PlanFunction/Environment",
     ),
-    "a sweep no longer checks the ledger (environment of the evaluate function)": (
-        set_variable("EvaluateFunction", "LEDGER_TABLE_NAME", ""),
-        "EvaluateFunction/Environment",
+    "the function that checks after each sweep is told another stack (its environment)": (
+        set_variable("HealthFunction", "STACK_ID", "arn:aws:cloudformation:us-east-1:123456789012:stack/another/1"),
+        "HealthFunction/Environment",
+    ),
+    "the function that checks after each sweep has other code": (
+        replace_code("HealthFunction"),
+        "HealthFunction/Code/S3Key",
     ),
     "the evaluate function has other code": (replace_code("EvaluateFunction"), "EvaluateFunction/Code/S3Key"),
     "the plan function has other code": (replace_code("PlanFunction"), "PlanFunction/Code/S3Key"),

@@ -53,7 +53,7 @@ class Stack:
         self.sandbox = sandbox
         self.template = expanded(**parameters)
         self.iam: Client = direct_client(sandbox, "iam")
-        for logical_id in ("EvaluateRole", "PlanRole", "AutomationRole", "StopRole"):
+        for logical_id in ("EvaluateRole", "HealthRole", "PlanRole", "AutomationRole", "StopRole"):
             self._deploy(logical_id)
         deploy_tables(sandbox, self.template)
         self._deploy_bus()

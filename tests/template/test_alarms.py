@@ -11,7 +11,7 @@ from moto.events.models import EventPattern
 
 from config_rule_sandbox.cloudwatch.alarms import alarm_state
 from config_rule_sandbox.server import Sandbox
-from express_path.adapters.sweep_history import DIMENSION, HEARTBEAT, NAMESPACE
+from express_path.adapters.health import failed_checks
 from tests.cli.doctor.whole_stack import topic_with_subscription
 from tests.support.template import expanded, source
 from tests.template.models import bounds
@@ -217,19 +217,44 @@ def test_alarms_name_the_account_and_a_command() -> None:
             assert len(description) in bounds("cloudwatch", "AlarmDescription")
 
 
-def test_the_alarm_watches_the_heartbeat_of_its_own_rule() -> None:
-    """Its metric is the one that the function prints, with the name of the rule, so two stacks have two."""
-    for name in ("s3express-no-nat-path", "another"):
-        alarm = expanded(RuleName=name).properties("HealthAlarm")
-        assert (alarm["Namespace"], alarm["MetricName"]) == (NAMESPACE, HEARTBEAT)
-        assert alarm["Dimensions"] == [{"Name": DIMENSION, "Value": name}]
+def test_the_alarm_watches_what_only_aws_writes() -> None:
+    """Its metric is Lambda's own of the health function. No metric that somebody can put, or a log filter makes, is watched."""
+    metric = failed_checks("<HealthFunction>")
+    dimensions = [{"Name": name, "Value": value} for name, value in metric.dimensions.items()]
+    assert (HEALTH["Namespace"], HEALTH["MetricName"], HEALTH["Dimensions"]) == (
+        metric.namespace,
+        metric.name,
+        dimensions,
+    )
+    alarms = [row["Properties"] for row in expanded(AlarmTopicArn=TOPIC).resources.values() if "Alarm" in row["Type"]]
+    assert {alarm["Namespace"].partition("/")[0] for alarm in alarms} == {"AWS"}
+    assert not [row for row in expanded().resources.values() if row["Type"] == "AWS::Logs::MetricFilter"]
 
 
-def sweeps(starts: Sequence[int], hours: int, unhealthy: int = 0) -> list[float | None]:
-    """Return the gauge of each hour, None without a sweep, for sweeps that start at these seconds and find so much."""
+def test_what_the_alarm_evaluates_is_allowed() -> None:
+    """With periods of an hour, seven days may be evaluated; else, one day. https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/API_PutMetricAlarm.html."""
+    assert HEALTH["Period"] >= HOUR
+    assert HEALTH["Period"] * HEALTH["EvaluationPeriods"] <= 7 * 24 * HOUR
+    assert (HEALTH["DatapointsToAlarm"], HEALTH["TreatMissingData"]) == (HEALTH["EvaluationPeriods"], "breaching")
+
+
+def test_the_alarm_pages_nobody_before_the_sweep_of_the_second_day() -> None:
+    """Until then it is not evaluated, whatever the first check finds, which may run before the stack is complete."""
+    warm_up = HEALTH["WarmUpConfiguration"]
+    assert warm_up["OnlyStartEvaluatingAfterWarmUpPeriodEnds"]
+    assert warm_up["WarmUpPeriodDurationInMinutes"] in bounds("cloudwatch", "WarmUpPeriodDurationInMinutes")
+    evaluated = HEALTH["Period"] * HEALTH["EvaluationPeriods"]
+    assert evaluated < warm_up["WarmUpPeriodDurationInMinutes"] * 60 <= evaluated + HOUR
+    first_day = [1.0, *[None] * 23, 0.0, None]
+    assert alarm_state(HEALTH, first_day) == "OK"
+    assert alarm_state(HEALTH, [1.0, *[None] * 25]) == alarm_state(HEALTH, [None] * 26) == "ALARM"
+
+
+def sweeps(starts: Sequence[int], hours: int, failed: int = 0) -> list[float | None]:
+    """Return the fewest errors of each hour, None without a check, for sweeps that start at these seconds."""
     values: list[float | None] = [None] * hours
     for start in starts:
-        values[start // HOUR] = unhealthy
+        values[start // HOUR] = failed
     return values
 
 
@@ -257,7 +282,7 @@ def test_a_sweep_that_finds_a_fault_raises_the_alarm_within_hours(extra: int) ->
     """It goes off when the last sweep that found nothing is too old to count, and the next healthy one turns it off."""
     days = [day * 24 * HOUR for day in range(1, 6)]
     broken = [day * 24 * HOUR for day in range(6, 10)]
-    values = [*sweeps(days, 6 * 24), *sweeps(broken, 11 * 24, unhealthy=2)[6 * 24 :]]
+    values = [*sweeps(days, 6 * 24), *sweeps(broken, 11 * 24, failed=1)[6 * 24 :]]
     found = states(values, extra)
     first_alarm = 48 + found.index("ALARM")
     assert broken[0] // HOUR < first_alarm <= broken[0] // HOUR + 1 + extra

@@ -6,11 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from express_path.adapters.health import NOTICES, runbooks_of
+from express_path.adapters.health import NOTICES
+from express_path.adapters.runbooks import runbooks_of
+from express_path.events.schema import SOURCE, SWEEP_COMPLETED
 from tests.support.template import ROOT, Expanded, expanded
 from tests.template.models import bounds, enum
 
-FUNCTIONS = ["EvaluateFunction", "PlanFunction"]
+FUNCTIONS = ["EvaluateFunction", "HealthFunction", "PlanFunction"]
+LOG_GROUPS = {
+    "EvaluateFunction": "EvaluateLogGroup",
+    "HealthFunction": "EvaluateLogGroup",
+    "PlanFunction": "PlanLogGroup",
+}
 EXTERNAL_ID = "express-path/network"
 
 
@@ -38,7 +45,7 @@ def test_logs_go_to_a_group_with_retention_in_json(name: str, stack: Expanded) -
 
     https://docs.aws.amazon.com/lambda/latest/dg/monitoring-cloudwatchlogs-log-level.html
     """
-    group = name.replace("Function", "LogGroup")
+    group = LOG_GROUPS[name]
     assert stack.properties(name)["LoggingConfig"] == {
         "LogFormat": "JSON",
         "ApplicationLogLevel": "INFO",
@@ -48,7 +55,7 @@ def test_logs_go_to_a_group_with_retention_in_json(name: str, stack: Expanded) -
     assert stack.properties(group) == {"RetentionInDays": "30"}
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", ["EvaluateFunction", "PlanFunction"])
 def test_external_id_reaches_the_functions_if_given(name: str, stack: Expanded) -> None:
     """Both functions get the external ID that the network account's role requires."""
     variables = expanded(NetworkRoleExternalId=EXTERNAL_ID).properties(name)["Environment"]["Variables"]
@@ -58,7 +65,7 @@ def test_external_id_reaches_the_functions_if_given(name: str, stack: Expanded) 
 
 @pytest.mark.parametrize("rule_name", ["s3express-no-nat-path", "another"])
 def test_the_function_is_told_its_stack_and_knows_the_names_in_it(rule_name: str) -> None:
-    """What each sweep checks is not in the settings: CloudFormation lists it, or it follows from the rule's name.
+    """What is checked after a sweep is not in the settings: CloudFormation lists it, or it follows from the rule's name.
 
     Only the ledger is, because it says which NON_COMPLIANT subnets wait for a person and not for AWS Config.
     """
@@ -66,7 +73,10 @@ def test_the_function_is_told_its_stack_and_knows_the_names_in_it(rule_name: str
     variables = stack.properties("EvaluateFunction")["Environment"]["Variables"]
     names = {"EVENT_BUS_NAME": "<EventBus>", "LEDGER_TABLE_NAME": "<LedgerTable>"}
     assert variables == {"STACK_ID": stack.values["AWS::StackId"], **names}
-    assert set(NOTICES) == {name for name, row in stack.resources.items() if row["Type"] == "AWS::Events::Rule"}
+    checked = stack.properties("HealthFunction")["Environment"]["Variables"]
+    assert checked == {"STACK_ID": stack.values["AWS::StackId"]}
+    rules = {name for name, row in stack.resources.items() if row["Type"] == "AWS::Events::Rule"}
+    assert rules == {*NOTICES, "HealthRule"}
     documents = [stack.properties(f"{kind}Document")["Name"] for kind in ("Heal", "Approval", "Undo")]
     assert [*runbooks_of(rule_name)] == documents
 
@@ -83,15 +93,30 @@ def test_config_can_invoke_before_the_rule_exists(stack: Expanded) -> None:
     assert stack.resources["ConfigRule"]["DependsOn"] == "ConfigPermission"
 
 
-def test_events_are_tried_again_and_kept_nowhere(stack: Expanded) -> None:
+@pytest.mark.parametrize("name", ["EvaluateFunction", "HealthFunction"])
+def test_events_are_tried_again_and_kept_nowhere(name: str, stack: Expanded) -> None:
     """Lambda retries within its limits. An event has a result token, so nothing keeps it when it finally fails."""
-    properties = stack.of_type("AWS::Lambda::EventInvokeConfig")
+    properties = stack.properties(f"{name}EventInvokeConfig")
     assert properties["MaximumRetryAttempts"] in bounds("lambda", "MaximumRetryAttempts")
     assert properties["MaximumEventAgeInSeconds"] in bounds("lambda", "MaximumEventAgeInSeconds")
-    assert properties["FunctionName"] == "<EvaluateFunction>"
+    assert properties["FunctionName"] == f"<{name}>"
     assert not properties.get("DestinationConfig")
-    assert not {"DeadLetterConfig", "DeadLetterQueue"} & stack.properties("EvaluateFunction").keys()
+    assert not {"DeadLetterConfig", "DeadLetterQueue"} & stack.properties(name).keys()
     assert not [row for row in stack.resources.values() if row["Type"] == "AWS::SQS::Queue"]
+
+
+def test_only_the_end_of_a_sweep_on_the_rules_own_bus_invokes_the_health_function(stack: Expanded) -> None:
+    """Nobody but the rule's function can put events on that bus, and no other rule of EventBridge may invoke it."""
+    rule = stack.properties("HealthRule")
+    assert rule["EventBusName"] == "<EventBus>"
+    assert rule["EventPattern"] == {"source": [SOURCE], "detail-type": [SWEEP_COMPLETED]}
+    assert [target["Arn"] for target in rule["Targets"]] == ["<HealthFunction.Arn>"]
+    assert stack.properties("HealthPermission") == {
+        "Action": "lambda:InvokeFunction",
+        "FunctionName": "<HealthFunction.Arn>",
+        "Principal": "events.amazonaws.com",
+        "SourceArn": "<HealthRule.Arn>",
+    }
 
 
 def test_each_rule_has_its_own_bus() -> None:

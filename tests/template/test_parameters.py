@@ -81,7 +81,7 @@ def test_parameter_accepts_what_aws_accepts(name: str, value: str, *, expected: 
 def test_deployment_needs_only_capability_iam() -> None:
     """CAPABILITY_IAM is enough, because no role has a custom name, and samconfig.toml sets only that."""
     roles = [resource for resource in expanded().resources.values() if resource["Type"] == "AWS::IAM::Role"]
-    assert len(roles) == 4
+    assert len(roles) == 5
     assert not [role for role in roles if "RoleName" in role["Properties"]]
     config = tomllib.loads((ROOT / "samconfig.toml").read_text(encoding="utf-8"))
     assert config["default"]["deploy"]["parameters"]["capabilities"] == "CAPABILITY_IAM"

@@ -16,7 +16,7 @@ EVERYTHING = {
     "ChangeCalendarName": "changes",
     "AlarmTopicArn": "arn:aws:sns:us-east-1:210987654321:alarms",
 }
-ROLES = {"evaluate": "EvaluateRole", "plan_heal": "PlanRole"}
+ROLES = {"check_health": "HealthRole", "evaluate": "EvaluateRole", "plan_heal": "PlanRole"}
 # Operations whose permission has another name: https://docs.aws.amazon.com/service-authorization/latest/reference/
 ACTIONS = {
     "service-quotas:GetAWSDefaultServiceQuota": "servicequotas:GetAWSDefaultServiceQuota",
@@ -95,18 +95,22 @@ def test_each_role_belongs_to_the_function_of_its_handler() -> None:
             "arn:aws:ec2:us-east-1:123456789012:transit-gateway-route-table/*",
         ),
         ("EvaluateRole", "sts:AssumeRole", NETWORK_ROLE),
-        ("EvaluateRole", "dynamodb:DescribeTable", "<LedgerTable.Arn>"),
-        ("EvaluateRole", "iam:GetRole", [f"<{name}Role.Arn>" for name in ("Automation", "Plan", "Stop", "Notice")]),
-        ("EvaluateRole", "lambda:GetFunctionConfiguration", "<PlanFunction.Arn>"),
-        ("EvaluateRole", "lambda:GetFunctionConcurrency", "<PlanFunction.Arn>"),
-        ("EvaluateRole", "sns:GetTopicAttributes", "arn:aws:sns:us-east-1:210987654321:alarms"),
+        ("HealthRole", "logs:PutLogEvents", "<EvaluateLogGroup.Arn>"),
+        ("HealthRole", "logs:DescribeLogStreams", "<EvaluateLogGroup.Arn>"),
+        ("HealthRole", "sts:AssumeRole", NETWORK_ROLE),
+        ("HealthRole", "ssm:GetParameter", "arn:aws:ssm:us-east-1:123456789012:parameter/network/policy"),
+        ("HealthRole", "dynamodb:DescribeTable", "<LedgerTable.Arn>"),
+        ("HealthRole", "iam:GetRole", [f"<{name}Role.Arn>" for name in ("Automation", "Plan", "Stop", "Notice")]),
+        ("HealthRole", "lambda:GetFunctionConfiguration", "<PlanFunction.Arn>"),
+        ("HealthRole", "lambda:GetFunctionConcurrency", "<PlanFunction.Arn>"),
+        ("HealthRole", "sns:GetTopicAttributes", "arn:aws:sns:us-east-1:210987654321:alarms"),
         (
-            "EvaluateRole",
+            "HealthRole",
             "ssm:DescribeDocument",
             [f"arn:aws:ssm:us-east-1:123456789012:document/<{name}Document>" for name in ("Heal", "Approval", "Undo")],
         ),
         (
-            "EvaluateRole",
+            "HealthRole",
             "events:DescribeRule",
             [f"<{name}Notice.Arn>" for name in ("HealFailed", "HealUndone", "EndpointLost", "Recorder")],
         ),

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 from express_path.adapters.aws import Aws, pages
-from express_path.adapters.health import Runbooks, runbooks_of
+from express_path.adapters.runbooks import Runbooks, runbooks_of
 from express_path.domain.findings.texts import RULE_NAME
 from express_path_cli.automation.stack import Stack, list_stacks
 from express_path_cli.automation.stack_sets import Place, StackInstance, read_deployed

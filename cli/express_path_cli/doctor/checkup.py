@@ -50,7 +50,8 @@ QUESTIONS = (
     *_questions(READS, permissions.network_role, required=False),
     *_questions(CONFIG, rule.recorder, rule.last_recording, rule.recorded_types, rule.frequency, rule.delivery),
     *_questions(RULE, rule.stack, rule.rule, rule.last_run, rule.last_error, rule.function),
-    *_questions(RULE, rule.errors, rule.sweep, rule.alarm_topic, rule.alarm, rule.notices, required=False),
+    *_questions(RULE, rule.errors, rule.sweep, rule.health, required=False),
+    *_questions(RULE, rule.alarm_topic, rule.alarm, rule.notices, required=False),
     *_questions(RULE, rule.verdicts, integrations.security_hub, required=False),
     *_questions(HEALING, healing.mode),
     *_questions(HEALING, healing.stop, required=False),
@@ -63,7 +64,7 @@ QUESTIONS = (
     *_questions(HEALING, healing.plan_function),
     Question(HEALING, "plan-role", partial(healing.role, "PlanRole", HEALS_FAIL)),
     *_questions(HEALING, healing.ledger, healing.approval),
-    *_questions(HEALING, healing.exceptions, healing.waiting, required=False),
+    *_questions(HEALING, healing.exceptions, healing.waiting, healing.endpoint_policy, required=False),
     *_questions(HEALING, healing.endpoint_service),
     *_questions(HEALING, healing.endpoint_quota, healing.automations, healing.calendar, required=False),
 )

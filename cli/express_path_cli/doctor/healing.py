@@ -14,9 +14,11 @@ from express_path.adapters.health import (
     Remediation,
     Topic,
     document_problem,
+    endpoints_problem,
     list_exceptions,
     mode_of,
     mode_problem,
+    policy_parameter_problem,
     read_document_status,
     read_table,
     read_topic,
@@ -312,6 +314,16 @@ def automations(context: CheckContext) -> CheckResult:
     """Return whether further runs would wait."""
     needed(context.stack() or context.remediation())
     return check_automations(count_running_automations(context.aws.ssm))
+
+
+def endpoint_policy(context: CheckContext) -> CheckResult:
+    """Return whether endpoints that heals created, and those that they will create, let requests through."""
+    needed(context.stack())
+    problems = [endpoints_problem(context.aws)]
+    if parameter := context.parameter("EndpointPolicyParameter"):
+        problems.append(policy_parameter_problem(context.aws, parameter))
+    fix = "change the policy, so that it allows s3express:CreateSession to whoever uses S3 Express"
+    return judged(problems, fix, "the policies of endpoints of heals let requests through")
 
 
 def calendar(context: CheckContext) -> CheckResult:

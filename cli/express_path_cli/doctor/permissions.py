@@ -7,7 +7,7 @@ from functools import partial
 from botocore import xform_name
 
 from express_path.adapters.aws import Aws, calling, pages
-from express_path.adapters.network_reader import assuming
+from express_path.adapters.roles import assuming
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import ApiError, ExpressPathError
 from express_path_cli.aws.sessions import offers_s3_express

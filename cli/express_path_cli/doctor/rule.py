@@ -13,14 +13,15 @@ from express_path.adapters.health import (
     alarm_problem,
     alarm_topic_problem,
     dropped_events,
+    failed_checks,
     function_problem,
-    heartbeat,
     is_throttled,
     notice_problem,
     read_function,
     read_topic,
     role_problem,
 )
+from express_path.adapters.topic_filters import filters_problem, read_subscriptions
 from express_path_cli.doctor.check_context import CheckContext, needed
 from express_path_cli.installation.checks import (
     CheckResult,
@@ -290,16 +291,25 @@ def alarm_topic(context: CheckContext) -> CheckResult:
             "nobody is told anything: the stack has no alarm topic, so its alarms notify nobody, and there are no notices",
             "deploy the stack with AlarmTopicArn",
         )
-    problem = alarm_topic_problem(arn, read_topic(context.aws.sns, arn), stack.notice_role)
-    return judged([problem], "repair the topic, its policy, or its subscriptions", f"alarms and notices go to {arn}")
+    sns, fix = context.aws.sns, "repair the topic, its policy, or its subscriptions"
+    problems = [alarm_topic_problem(arn, read_topic(sns, arn), stack.notice_role)]
+    if not any(problems) and arn.split(":")[4] == stack.account_id:
+        problems.append(filters_problem(arn, read_subscriptions(sns, arn)))
+    return judged(problems, fix, f"alarms and notices go to {arn}")
 
 
 def alarm(context: CheckContext) -> CheckResult:
     """Return whether alarms tell of a missing sweep, of what a sweep finds, and of evaluations that failed."""
-    needed(needed(context.installation()).alarm_topic)
-    metrics = (heartbeat(context.rule_name), dropped_events(context.function_name))
-    problems = [alarm_problem(context.aws.cloudwatch, metric) for metric in metrics]
+    stack = needed(context.installation())
+    topic = needed(stack.alarm_topic)
+    metrics = (failed_checks(stack.name("HealthFunction")), dropped_events(context.function_name))
+    problems = [alarm_problem(context.aws.cloudwatch, metric, topic) for metric in metrics]
     return judged(problems, "deploy the stack again, and enable the actions of its alarms", f"{len(metrics)} alarms on")
+
+
+def health(context: CheckContext) -> CheckResult:
+    """Return whether the function that checks after each sweep can run."""
+    return read_and_check_function(context, needed(context.installation()).name("HealthFunction"))
 
 
 def notices(context: CheckContext) -> CheckResult:
@@ -314,9 +324,9 @@ def notices(context: CheckContext) -> CheckResult:
 
 
 def sweep(context: CheckContext) -> CheckResult:
-    """Return whether the last sweep in the log is recent and found nothing that does not work.
+    """Return whether the last sweep in the log is recent, and the check after it found nothing that does not work.
 
-    It also finds what only the function can see, such as whether it gets its network role.
+    The check also finds what only the functions can see, such as whether they get the network role.
     """
     function, rule_name, now = needed(context.own_function), needed(context.rule).name, context.now
     found = Sweep(None)
@@ -331,7 +341,10 @@ def sweep(context: CheckContext) -> CheckResult:
         )
     last = f"the last sweep, {rough_duration_text(now - found.time)} ago,"
     if found.faults:
-        return fail(f"{last} found: {'; '.join(found.faults)}", "fix these; the next sweep shows whether they are gone")
+        return fail(
+            f"the check after {last} found: {'; '.join(found.faults)}",
+            "fix these; the check after the next sweep shows whether they are gone",
+        )
     if found.is_overdue(now):
         fix = "find out why AWS Config does not invoke the rule (the checks above); to evaluate the subnets now:"
         return fail(f"{last} is too old: there is one each day", fix, start)

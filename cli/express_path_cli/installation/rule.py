@@ -1,6 +1,6 @@
 """The deployed rule: its function's activity, its state in AWS Config, its results, and its sweeps.
 
-The function writes one line about each sweep to its log. AWS Config's own times are not exact:
+The function writes one line about each sweep to its log, and the health function one about its check after that. AWS Config's own times are not exact:
 LastSuccessfulInvocationTime also counts evaluations after a change, and a sweep posts only results that changed, so
 those in an aggregator may be old.
 """
@@ -29,6 +29,8 @@ from express_path.fields import (
 
 FAILED = "evaluation failed"
 """The message of the rule's function about an invocation that failed (express_path/handlers/evaluate.py)."""
+CHECKED = "checked"
+"""The message of the health function about a check (express_path/handlers/check_health.py)."""
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
@@ -207,6 +209,11 @@ OVERDUE = timedelta(hours=25)
 """How old the last sweep may be: a sweep runs at least once a day, at an hour that AWS Config chooses."""
 _WINDOW = timedelta(days=3)
 """How far back a sweep is searched."""
+_UNCHECKED = {
+    "component": "health check",
+    "problem": "none has followed the last sweep yet: the event of its end did not reach the function, or the function cannot run",
+}
+"""The fault of a sweep without a check, which comes seconds later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +221,7 @@ class Sweep:
     """The last sweep: when it was, None if there was none in the last three days, and what it found.
 
     counts: how many subnets have each compliance. excluded: how many subnets each tag, or the parameter vpcIds, excludes.
-    faults: what does not work, in sentences.
+    faults: what does not work, in sentences, as the check after it found. That there was none yet is a fault, too.
     """
 
     time: datetime | None
@@ -236,11 +243,13 @@ def read_sweep(aws: Aws, rule: str, now: datetime) -> Sweep:
 
 
 def last_sweep(logs: "CloudWatchLogsClient", log_group: str, now: datetime) -> Sweep:
-    """Read what a function wrote to its log about its last sweep. Raise ApiError, RecordError."""
+    """Read what the log of a rule says about the last sweep, and the last check. Raise ApiError, RecordError."""
     swept = _records(logs, log_group, now - _WINDOW, "swept")
     if not swept:
         return Sweep(None)
     time, line = swept[-1]
+    checked = [row for row in _records(logs, log_group, time, CHECKED) if row.time >= time]
+    faults = required_rows(checked[-1].record, "faults", "the line of the last check") if checked else [_UNCHECKED]
     where = "the line of the last sweep"
     counts = required_object(line, "counts", where)
     return Sweep(
@@ -248,10 +257,7 @@ def last_sweep(logs: "CloudWatchLogsClient", log_group: str, now: datetime) -> S
         {name: count(counts, name, f"{where}, counts") for name in Compliance},
         count(line, "unresolved", where),
         {free_text(row, "by", where): count(row, "subnets", where) for row in required_rows(line, "excluded", where)},
-        [
-            f"{free_text(row, 'component', where)}: {free_text(row, 'problem', where)}"
-            for row in required_rows(line, "faults", where)
-        ],
+        [f"{free_text(row, 'component', where)}: {free_text(row, 'problem', where)}" for row in faults],
     )
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import ClientError
 
 from express_path.adapters.aws import Aws, Expecting, calling, pages
-from express_path.adapters.health import runbooks_of
 from express_path.adapters.recorder import read_recorder, read_recorder_status
+from express_path.adapters.runbooks import runbooks_of
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.policies.change import NOTHING_KNOWN
 from express_path.errors import ApiError, ExpressPathError

@@ -10,9 +10,9 @@ from express_path.adapters.entrances import with_entrances
 from express_path.adapters.network_reader import (
     PrefixListReader,
     SnapshotReader,
-    assuming,
     read_transit_gateways,
 )
+from express_path.adapters.roles import assuming
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.parameters import RuleParameters

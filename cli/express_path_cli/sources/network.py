@@ -35,7 +35,7 @@ class AccountAccess:
         if known:
             return replace(known, region=region)
         if account_id and f"::{account_id}:role/" in self.network_role_arn and self.accounts:
-            from express_path.adapters.network_reader import assuming  # noqa: PLC0415  # dumps do not need boto3
+            from express_path.adapters.roles import assuming  # noqa: PLC0415  # dumps do not need boto3
 
             first = next(iter(self.accounts.values()))
             return assuming(replace(first, region=region), self.network_role_arn, self.external_id)

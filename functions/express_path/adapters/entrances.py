@@ -5,17 +5,13 @@ from dataclasses import replace
 from functools import partial
 
 from express_path.adapters.aws import Aws, Expecting, OptionalReads, calling, pages
-from express_path.adapters.network_reader import (
-    SnapshotReader,
-    assuming,
-    read_transit_gateway_routes,
-    read_transit_gateways,
-)
+from express_path.adapters.network_reader import SnapshotReader, read_transit_gateway_routes, read_transit_gateways
 from express_path.adapters.records import (
     core_network_attachment,
     transit_gateway_route_table,
     transit_gateways_of_tables,
 )
+from express_path.adapters.roles import assuming
 from express_path.domain.heal.entrances import unknown_gateways
 from express_path.domain.network.resources import RouteTable, TargetKind, TransitGatewayAttachment, target_ids
 from express_path.domain.network.snapshot import Snapshot

@@ -1,4 +1,4 @@
-"""What does not work of an installation, besides the evaluation itself. The sweep and `express-path doctor` ask here.
+"""What does not work of an installation, besides the evaluation itself. The health function and `express-path doctor` ask here.
 
 Each `..._problem` says what is wrong with one component in a sentence, and is empty if nothing is.
 """
@@ -6,17 +6,20 @@ Each `..._problem` says what is wrong with one component in a sentence, and is e
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import BRIEF_CONFIG, Aws, Expecting, calling, pages
 from express_path.adapters.ledger_policy import policy_problem, read_policy
-from express_path.adapters.network_reader import assuming
 from express_path.adapters.recorder import read_recorder, read_recorder_status, recorder_problem, types_problem
-from express_path.adapters.sweep_history import DIMENSION, HEARTBEAT, NAMESPACE
-from express_path.domain.findings.texts import RULE_NAME
-from express_path.domain.policies.documents import listed
+from express_path.adapters.roles import assuming
+from express_path.adapters.runbooks import runbooks_of
+from express_path.adapters.topic_filters import filters_problem, read_subscriptions
+from express_path.domain.heal.records import MANAGED_TAG
+from express_path.domain.policies.change import KnownContext, allows_no_session
+from express_path.domain.policies.documents import listed, parse_policy
 from express_path.domain.policies.patterns import is_like
 from express_path.errors import ApiError, ExpressPathError, SettingError
+from express_path.events.schema import Fault
 from express_path.fields import Description, identifier, json_text
 
 if TYPE_CHECKING:
@@ -35,14 +38,6 @@ _CLOUDWATCH, _EVENTBRIDGE = "cloudwatch.amazonaws.com", "events.amazonaws.com"
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
-    """Something that does not work: which component, and what is wrong with it, in a sentence."""
-
-    component: str
-    problem: str
-
-
-@dataclass(frozen=True, slots=True)
 class Installation:
     """What a stack must have: the names of its resources by their logical IDs, its parameters, and its alarm topic.
 
@@ -55,6 +50,11 @@ class Installation:
     alarm_topic: str
     notice_role: str
 
+    @property
+    def account_id(self) -> str:
+        """The account of the stack."""
+        return self.stack_id.split(":")[4]
+
     def name(self, logical_id: str) -> str:
         """Return the name of a resource. Raise RecordError if the stack does not have it."""
         return identifier(self.names, logical_id, self.stack_id)
@@ -63,8 +63,8 @@ class Installation:
 def read_installation(aws: Aws, stack_id: str) -> Installation:
     """Read from CloudFormation what a stack must have. Raise ApiError, and SettingError if the ID is empty.
 
-    The ID is all that the evaluate function is told about its stack, and its role can read no other stack. Only a deployment
-    changes what CloudFormation answers. So nothing that a sweep checks says what it should be: the mode does not come from the
+    The ID is all that the health function is told about its stack, and its role can read no other stack. Only a deployment
+    changes what CloudFormation answers. So nothing that is checked says what it should be: the mode does not come from the
     remediation, the ledger and the roles do not come from the plan function, and the notices do not come from the topic.
     CloudFormation may still list what a deployment removed:
     https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_StackResourceSummary.html
@@ -86,26 +86,11 @@ def read_installation(aws: Aws, stack_id: str) -> Installation:
     return Installation(stack["StackId"], names, parameters, topic, names.get("NoticeRole", ""))
 
 
-class Runbooks(NamedTuple):
-    """The names of a rule's runbooks: the one that heals, the one that asks for approval first, and the one that undoes."""
-
-    heal: str
-    approval: str
-    undo: str
-
-
-def runbooks_of(rule_name: str) -> Runbooks:
-    """Return the names of a rule's runbooks, as the template gives them."""
-    suffix = "" if rule_name == RULE_NAME else f"-{rule_name}"
-    heal = "AddS3ExpressGatewayEndpoint"
-    return Runbooks(heal + suffix, f"{heal}WithApproval{suffix}", f"RemoveS3ExpressGatewayEndpoint{suffix}")
-
-
-def faults_of(aws: Aws, stack_id: str, rule_name: str, network_role_arn: str) -> list[Fault]:
+def faults_of(aws: Aws, stack_id: str) -> list[Fault]:
     """Check everything, and return what does not work. A check that fails is a fault itself, and never raises."""
     aws = replace(aws, client_config=BRIEF_CONFIG)
     found = []
-    checks = _checks(aws, stack_id, rule_name, network_role_arn)
+    checks = _checks(aws, stack_id)
     try:
         for component, problem in checks:
             found += _fault(component, problem)
@@ -126,7 +111,7 @@ def _unknown(error: ExpressPathError) -> str:
     return f"it could not be checked: {error}"
 
 
-def _checks(aws: Aws, stack_id: str, rule_name: str, network_role_arn: str) -> Iterator[tuple[str, Callable[[], str]]]:
+def _checks(aws: Aws, stack_id: str) -> Iterator[tuple[str, Callable[[], str]]]:
     """Yield each component with its check. What a stack has only by choice is checked if it was chosen.
 
     Raise ApiError, RecordError, SettingError if it is not known what the stack must have.
@@ -134,6 +119,7 @@ def _checks(aws: Aws, stack_id: str, rule_name: str, network_role_arn: str) -> I
     yield "recorder", lambda: recorder_problem(read_recorder_status(aws.config))
     yield "recorder", lambda: types_problem(read_recorder(aws.config))
     stack = read_installation(aws, stack_id)
+    rule_name = stack.parameters.get("RuleName", "")
     for name in runbooks_of(rule_name):
         yield "runbook", partial(_check_document, aws, name)
     mode, ledger = stack.parameters.get("RemediationMode", ""), stack.parameters.get("LedgerTableName")
@@ -144,14 +130,20 @@ def _checks(aws: Aws, stack_id: str, rule_name: str, network_role_arn: str) -> I
     yield "plan function", partial(_check_function, aws, stack.name("PlanFunction"))
     for component, logical_id, effect in ROLES:
         yield component, partial(role_problem, aws.iam, stack.name(logical_id), effect)
-    if network_role_arn:
+    if network_role_arn := stack.parameters.get("NetworkRoleArn"):
         external_id = stack.parameters.get("NetworkRoleExternalId", "")
         yield "network role", partial(network_role_problem, aws, network_role_arn, external_id)
+    yield "endpoints", partial(endpoints_problem, aws)
+    if parameter := stack.parameters.get("EndpointPolicyParameter"):
+        yield "endpoint policy", partial(policy_parameter_problem, aws, parameter)
+    yield "log", partial(log_problem, aws, stack.name("EvaluateLogGroup"))
     if not (topic := stack.alarm_topic):
         return
     yield "alarm topic", lambda: alarm_topic_problem(topic, read_topic(aws.sns, topic), stack.notice_role)
-    for metric in (heartbeat(rule_name), dropped_events(stack.name("EvaluateFunction"))):
-        yield "alarm", partial(alarm_problem, aws.cloudwatch, metric)
+    if topic.split(":")[4] == stack.account_id:  # only the account of a topic can read its subscriptions
+        yield "alarm topic", lambda: filters_problem(topic, read_subscriptions(aws.sns, topic))
+    for metric in (failed_checks(stack.name("HealthFunction")), dropped_events(stack.name("EvaluateFunction"))):
+        yield "alarm", partial(alarm_problem, aws.cloudwatch, metric, topic)
     for logical_id in NOTICES:
         yield "notice", partial(notice_problem, aws, stack.name(logical_id), topic)
     if role := stack.notice_role:
@@ -361,6 +353,54 @@ def network_role_problem(aws: Aws, arn: str, external_id: str) -> str:
     return ""
 
 
+# --- endpoints -----------------------------------------------------------------------------------------------------
+
+
+def policy_parameter_problem(aws: Aws, name: str) -> str:
+    """Return why heals cannot use the endpoint policy in an SSM parameter, or why an endpoint with it is useless."""
+    try:
+        with calling("ssm:GetParameter"):
+            found = aws.ssm.get_parameter(Name=name, WithDecryption=True)["Parameter"]["Value"]
+    except ApiError as error:
+        if error.code != "ParameterNotFound":
+            raise
+        return f"parameter {name} (EndpointPolicyParameter) does not exist: every heal that creates an endpoint fails"
+    if allows_no_session(parse_policy(f"parameter {name}", found)):
+        return f"the endpoint policy in parameter {name} allows no {_SESSION}: endpoints that heals create let nothing through"
+    return ""
+
+
+def endpoints_problem(aws: Aws) -> str:
+    """Return which endpoints that heals created have a policy that lets nothing through."""
+    filters = [{"Name": f"tag:{MANAGED_TAG}", "Values": ["true"]}]
+    found = pages(aws.ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=filters)
+    closed = [endpoint["VpcEndpointId"] for endpoint in found if _lets_nothing_through(endpoint, aws.region)]
+    if not closed:
+        return ""
+    return (
+        f"the policy of {', '.join(sorted(closed))} allows no {_SESSION}: S3 Express cannot be reached from the subnets "
+        "that use it"
+    )
+
+
+_SESSION = "s3express:CreateSession"
+
+
+def _lets_nothing_through(endpoint: Description, region: str) -> bool:
+    """Return whether an endpoint's policy denies everything. Without a policy, an endpoint allows full access."""
+    name, text = endpoint["VpcEndpointId"], endpoint.get("PolicyDocument")
+    known = KnownContext(endpoint.get("VpcId", ""), name, region=region)
+    return bool(text) and allows_no_session(parse_policy(name, text), known)
+
+
+def log_problem(aws: Aws, name: str) -> str:
+    """Return that the log of the rule's function does not exist. Raise ApiError."""
+    with Expecting("ResourceNotFoundException"), calling("logs:DescribeLogStreams"):
+        aws.client("logs").describe_log_streams(logGroupName=name, limit=1)
+        return ""
+    return f"log group {name} does not exist, so nothing shows what sweeps find"
+
+
 # --- alarms and notices --------------------------------------------------------------------------------------------
 
 
@@ -440,9 +480,9 @@ class Metric:
     dimensions: Mapping[str, str]
 
 
-def heartbeat(rule_name: str) -> Metric:
-    """Return the gauge of every sweep of a rule."""
-    return Metric(NAMESPACE, HEARTBEAT, {DIMENSION: rule_name})
+def failed_checks(function: str) -> Metric:
+    """Return the count of the invocations of the health function that failed: 0 for one that succeeded."""
+    return Metric("AWS/Lambda", "Errors", {"FunctionName": function})
 
 
 def dropped_events(function: str) -> Metric:
@@ -450,8 +490,11 @@ def dropped_events(function: str) -> Metric:
     return Metric("AWS/Lambda", "AsyncEventsDropped", {"FunctionName": function})
 
 
-def alarm_problem(cloudwatch: "CloudWatchClient", metric: Metric) -> str:
-    """Return why nobody learns of what a metric says: it has no alarm that sends anything. Raise ApiError."""
+def alarm_problem(cloudwatch: "CloudWatchClient", metric: Metric, topic: str = "") -> str:
+    """Return why nobody learns of what a metric says: it has no alarm that sends anything, to the topic if one is given.
+
+    Raise ApiError.
+    """
     dimensions: Any = [{"Name": name, "Value": value} for name, value in metric.dimensions.items()]
     with calling("cloudwatch:DescribeAlarmsForMetric"):
         found = cloudwatch.describe_alarms_for_metric(
@@ -460,10 +503,13 @@ def alarm_problem(cloudwatch: "CloudWatchClient", metric: Metric) -> str:
     of = f"{metric.name} of {', '.join(metric.dimensions.values())}"
     if not found:
         return f"there is no alarm on the metric {of}: nobody is notified"
-    if any(row.get("ActionsEnabled") and row.get("AlarmActions") for row in found):
+    sending = [row for row in found if row.get("ActionsEnabled") and row.get("AlarmActions")]
+    if any(not topic or topic in row["AlarmActions"] for row in sending):
         return ""
     names = ", ".join(sorted(row["AlarmName"] for row in found))
-    return f"the alarm {names} on the metric {of} sends nothing: nobody is notified"
+    if not sending:
+        return f"the alarm {names} on the metric {of} sends nothing: nobody is notified"
+    return f"the alarm {names} on the metric {of} does not send to the alarm topic {topic}"
 
 
 @dataclass(frozen=True, slots=True)

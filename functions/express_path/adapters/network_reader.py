@@ -30,6 +30,7 @@ from express_path.adapters.records import (
     vpc,
     vpc_endpoint,
 )
+from express_path.adapters.roles import assuming
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.merging import merged
 from express_path.domain.network.resources import (
@@ -53,7 +54,6 @@ from express_path.fields import Description, Record, rows, shown
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2 import EC2Client
-    from mypy_boto3_sts.type_defs import AssumeRoleRequestTypeDef
 
 _PAGE_SIZES = {"describe_route_tables": 100}
 _PAGE_SIZE = 1000
@@ -196,21 +196,6 @@ class SnapshotReader:
         """
         first = {"PaginationConfig": {"MaxItems": 1}}
         return bool(pages(self._aws.s3, "s3", "list_directory_buckets", "Buckets", **first))
-
-
-def assuming(aws: Aws, role_arn: str, external_id: str = "") -> Aws:
-    """Return the same Region in the account of a role. Raise ApiError if the role cannot be assumed."""
-    with calling("sts:AssumeRole"):
-        request: AssumeRoleRequestTypeDef = {"RoleArn": role_arn, "RoleSessionName": "express-path"}
-        if external_id:
-            request["ExternalId"] = external_id
-        answer = aws.sts.assume_role(**request)["Credentials"]
-    credentials = {
-        "aws_access_key_id": answer["AccessKeyId"],
-        "aws_secret_access_key": answer["SecretAccessKey"],
-        "aws_session_token": answer["SessionToken"],
-    }
-    return replace(aws, credentials=credentials)
 
 
 def _leads_to_transit_gateway(snapshot: Snapshot) -> bool:

@@ -1,4 +1,4 @@
-"""What happened since the previous sweep: its gauges, and how many heals have failed since."""
+"""What happened before a sweep: the gauges of earlier ones, and how many heals have failed."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -14,13 +14,9 @@ if TYPE_CHECKING:
 
 NAMESPACE, DIMENSION = "ExpressPath", "RuleName"
 """Where the metrics of a rule are."""
-HEARTBEAT = "Unhealthy"
-"""The gauge of every sweep: how many things do not work."""
 REMEMBERED = timedelta(days=14, hours=23)
 """How far back a sweep is looked for. CloudWatch keeps datapoints of one minute for 15 days
 (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html)."""
-FIRST_PERIOD = timedelta(hours=25)
-"""The time before the first sweep in which failed heals count: a day, and an hour for a late schedule."""
 _LONGEST_RUN = timedelta(days=2)
 """How long a run takes at most: a day for an approval, and the heal. Runs are found by the time of their start."""
 _FAILED = ("Failed", "TimedOut")

@@ -3,7 +3,7 @@
 docs/integrations.md describes them, and cli/express_path_cli/schema/verdict-event.schema.json is their JSON Schema.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -70,8 +70,16 @@ class VerdictSnapshot:
 
 
 @dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that does not work: which component, and what is wrong with it, in a sentence."""
+
+    component: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
 class SweepCompleted:
-    """The end of a sweep: how many parts its snapshot has, and its subnets in numbers.
+    """The end of a sweep: how many parts its snapshot has, its subnets in numbers, and what it found to be broken.
 
     waiting are the subnets that AWS Config should have healed and has not started for a day, None if that is not known.
     """
@@ -80,3 +88,4 @@ class SweepCompleted:
     parts: int
     summary: Summary
     waiting: tuple[str, ...] | None = ()
+    faults: Sequence[Fault] = ()

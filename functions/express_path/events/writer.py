@@ -87,6 +87,7 @@ def completed_entry(event: SweepCompleted) -> Entry:
         "parts": event.parts,
         **summary_json(event.summary),
         "waiting": waiting_json(event.waiting, event.run.region),
+        "faults": [asdict(fault) for fault in event.faults],
     }
     return _entry(event.run, SWEEP_COMPLETED, detail)
 

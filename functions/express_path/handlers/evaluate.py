@@ -15,16 +15,17 @@ from express_path.adapters.aws import BRIEF_CONFIG, Aws
 from express_path.adapters.config_rule.events import ConfigEvent, parse_event
 from express_path.adapters.config_rule.results import put_evaluations
 from express_path.adapters.event_bus import put_entries
-from express_path.adapters.health import Fault, faults_of, read_remediation, runbooks_of
+from express_path.adapters.health import read_remediation
 from express_path.adapters.ledger import Ledger
 from express_path.adapters.network_reader import SnapshotReader
+from express_path.adapters.runbooks import runbooks_of
 from express_path.adapters.serialization import verdict_with_capacity
 from express_path.adapters.unhealed import waiting_problem, waiting_subnets, without_decided
 from express_path.domain.verdict.fanout import ResourceType
-from express_path.domain.verdict.parameters import parse_parameters
 from express_path.domain.verdict.summary import summarize
 from express_path.errors import ApiError, ExpressPathError
 from express_path.evaluation import Evaluation, RuleServices, evaluate
+from express_path.events.schema import Fault
 from express_path.events.writer import Entry, start_command
 from express_path.fields import not_in_future
 from express_path.handlers.gauges import report_sweep
@@ -121,23 +122,17 @@ def _report(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) 
     if event.is_test:
         return len(accepted)
     # A sweep that lost sight has no snapshot: consumers would take the subnets that it lacks for resolved. It has no
-    # heartbeat either.
+    # end either, so that the health function does not take it for one.
     if event.item is not None or evaluation.lost:
         _publish(services, publication.changes(accepted))
         return len(accepted)
     summary = summarize(evaluation.everything)
     waiting, waiting_faults = _waiting(services, publication)
-    rejected = _publish(services, chain(publication.changes(accepted), publication.sweep(summary, waiting)))
-    network_role_arn = parse_parameters(event.parameters).network_role_arn or ""
-    faults = [
-        *_faults(evaluation, rejected),
-        *waiting_faults,
-        *faults_of(services.aws, services.stack_id, event.rule_name, network_role_arn),
-    ]
-    for fault in faults:
-        logger.error("something does not work", extra={"component": fault.component, "problem": fault.problem})
+    rejected = _publish(services, chain(publication.changes(accepted), publication.snapshot()))
     healing = runbooks_of(event.rule_name)[:2] if services.stack_id else ()
-    report_sweep(services.aws, publication.run, summary, faults, healing, logger)
+    report_sweep(services.aws, publication.run, summary, healing, logger)
+    faults = [*_faults(evaluation, rejected), *waiting_faults]
+    _publish(services, [publication.completed(summary, waiting, faults)])
     return len(accepted)
 
 

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from threading import Lock
 from typing import Any
 
@@ -56,7 +57,8 @@ class Delivery:
 class EventBridge:
     """The knobs of EventBridge.
 
-    `register` lets rules invoke a function. `holds` keeps events for functions and queues in `held`, which
+    `register` lets rules invoke a function, and `run_others` runs those that are not registered: it takes the ARN and the event.
+    `holds` keeps events for functions and queues in `held`, which
     `deliver` sends: a test may reorder or repeat them before. `deliveries` has what became of the events that `deliver`
     sent.
     """
@@ -71,6 +73,7 @@ class EventBridge:
         self.holds = False
         self.held: list[Delivery] = []
         self.deliveries: list[Delivery] = []
+        self.run_others: Callable[[str, Event], Any] | None = None
         self._functions: dict[str, Function] = {}
         self._failing: list[_FailingEntries] = []
 
@@ -111,6 +114,7 @@ class EventBridge:
         original = EventsBackend.put_events
         patches.set(EventsBackend, "put_events", put_events)
         patches.set(Rule, "send_to_targets", send)
+        patches.wrap(EventsBackend, "delete_event_bus", _unless_it_has_rules)
 
     def _put_events(self, original: Moto, backend: EventsBackend, entries: list[Event]) -> list[Event]:
         """Check the size of all entries, take out those that fail, and let moto put the others."""
@@ -157,9 +161,26 @@ class EventBridge:
             refused = f"{delivery.target_arn} does not exist, or refuses messages of {delivery.rule_arn}"
             return replace(delivery, error=RuntimeError(f"{refused}; {'kept' if kept else 'lost'}"))
         name = delivery.target_arn.partition(":function:")[2].partition(":")[0]
-        function = self._functions[name]
+        function = self._functions.get(name) or (self.run_others and partial(self.run_others, delivery.target_arn))
+        if function is None:
+            return replace(delivery, error=LookupError(f"{delivery.target_arn} is not registered"))
         done = invoke_asynchronously(lambda event: function(json.loads(json.dumps(event))), delivery.event)
         return replace(delivery, error=done.error)
+
+
+def _unless_it_has_rules(original: Moto) -> Moto:
+    """Refuse to delete a bus that has rules, in EventBridge's words: https://github.com/anomalyco/sst/issues/4325.
+
+    https://docs.aws.amazon.com/eventbridge/latest/APIReference/API_DeleteEventBus.html: all rules must be deleted first.
+    """
+
+    def delete_event_bus(backend: EventsBackend, name: str) -> None:
+        bus = backend.event_buses.get(name)
+        if bus is not None and bus.rules:
+            raise ValidationException("EventBus can't be deleted since it has rules.")
+        original(backend, name)
+
+    return delete_event_bus
 
 
 def _sent(queue_arn: str, delivery: Delivery) -> bool:

@@ -126,6 +126,12 @@ def _event_rule(request: Request) -> Iterator[Authorization]:
     yield Authorization(request.action, request.arn("events", f"rule/{name if bus == 'default' else f'{bus}/{name}'}"))
 
 
+def _log_streams(request: Request) -> Iterator[Authorization]:
+    """Yield the permission on the streams of a log group, whose ARN has this end in messages of CloudWatch Logs."""
+    group = request.parameters["logGroupName"]
+    yield Authorization(request.action, request.arn("logs", f"log-group:{group}:log-stream:"))
+
+
 READERS: Mapping[str, Reader] = {
     **OF_EC2,
     **OF_SECURITY_HUB,
@@ -139,6 +145,7 @@ READERS: Mapping[str, Reader] = {
     "events:PutRule": _event_rule,
     "events:PutTargets": _event_rule,
     "events:RemoveTargets": _event_rule,
+    "logs:DescribeLogStreams": _log_streams,
     "ssm:GetCalendarState": _calendars,
     "ssm:StartAutomationExecution": _start_automation,
 }

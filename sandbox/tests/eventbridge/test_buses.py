@@ -48,6 +48,27 @@ def test_events_reach_the_function_as_eventbridge_writes_them(sandbox: Sandbox, 
     assert len(received) == 2
 
 
+def test_a_bus_with_rules_cannot_be_deleted(sandbox: Sandbox) -> None:
+    """The rules must be deleted first. https://github.com/anomalyco/sst/issues/4325."""
+    client: Client = sandbox.client("events")
+    client.create_event_bus(Name="own")
+    client.put_rule(Name="rule", EventBusName="own", EventPattern=json.dumps({"source": ["test"]}))
+    assert refused(client.delete_event_bus, Name="own") == "ValidationException"
+    client.delete_rule(Name="rule", EventBusName="own")
+    client.delete_event_bus(Name="own")
+    assert "own" not in [bus["Name"] for bus in client.list_event_buses()["EventBuses"]]
+
+
+def test_a_function_that_is_not_there_gets_nothing(sandbox: Sandbox, events: Client) -> None:
+    """The event is put all the same, as in an account. Other functions can be run by their ARN."""
+    assert events.put_events(Entries=[entry()])["FailedEntryCount"] == 0
+    assert isinstance(sandbox.eventbridge.deliveries[-1].error, LookupError)
+    received: list[tuple[str, int]] = []
+    sandbox.eventbridge.run_others = lambda arn, event: received.append((arn, event["detail"]["n"]))
+    events.put_events(Entries=[entry(2)])
+    assert received == [(FUNCTION, 2)]
+
+
 RULE = "arn:aws:events:us-east-1:123456789012:rule/rule"
 
 

@@ -15,7 +15,7 @@ from express_path.adapters.aws import Aws
 from express_path.adapters.heal_reader import read_quota
 from express_path.adapters.health import (
     alarm_problem,
-    heartbeat,
+    failed_checks,
     is_throttled,
     list_exceptions,
     read_document_status,
@@ -56,7 +56,7 @@ READS: dict[str, Any] = {
     "lambda:GetFunctionConfiguration": lambda aws: read_function(aws.functions, "plan"),
     "lambda:GetFunctionConcurrency": lambda aws: is_throttled(aws.functions, "plan"),
     "events:DescribeRule": lambda aws: read_event_rule(aws.events, NOTICE),
-    "cloudwatch:DescribeAlarmsForMetric": lambda aws: alarm_problem(aws.cloudwatch, heartbeat("rule")),
+    "cloudwatch:DescribeAlarmsForMetric": lambda aws: alarm_problem(aws.cloudwatch, failed_checks("check")),
     "config:DescribeConfigurationRecorderStatus": lambda aws: read_recorder_status(aws.config),
     "config:DescribeRemediationConfigurations": lambda aws: read_remediation(aws.config, "rule"),
 }

@@ -150,8 +150,8 @@ def test_each_cause_is_reported(sandbox: Sandbox) -> None:
     for action in ("config:DescribeConfigRules", "ec2:DescribeInstances"):
         assert shown.count(f"fix: allow {action}") == 1
     assert (
-        "last-run, last-error, function, errors, sweep, alarm-topic, alarm, notices, verdicts: for the same reason as rule"
-        in shown
+        "last-run, last-error, function, errors, sweep, health, alarm-topic, alarm, notices, verdicts: for the same reason "
+        "as rule" in shown
     )
     assert "OK ec2:DescribeSubnets: shows the subnets" in shown
 

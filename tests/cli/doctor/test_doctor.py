@@ -158,6 +158,12 @@ DEFECTS: dict[str, list[Defect]] = {
     ],
     "things fail": [
         (
+            lambda it: it.functions.delete_function(FunctionName=it.named("HealthFunction")),
+            "health",
+            "FAIL",
+            "does not exist",
+        ),
+        (
             lambda it: setattr(recording_settings(it), "failure", ("AccessDenied", "the role may not")),
             "last-recording",
             "FAIL",
@@ -190,7 +196,7 @@ DEFECTS: dict[str, list[Defect]] = {
             lambda it: it.cloudwatch.disable_alarm_actions(AlarmNames=[it.named("HealthAlarm")]),
             "alarm",
             "FAIL",
-            "express-path-HealthAlarm on the metric Unhealthy of s3express-no-nat-path sends nothing",
+            "express-path-HealthAlarm on the metric Errors of express-path-HealthFunction sends nothing",
         ),
         (
             lambda it: set_rule_status(

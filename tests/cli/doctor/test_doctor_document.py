@@ -27,6 +27,8 @@ from tests.support.config_aggregator import Aggregator, answering
 from tests.support.documented import TEXT, documented
 from tests.support.heals import RULE, Vpc, configure_remediation
 from tests.support.network import Builder, Private
+from tests.support.stack import POLICY as ENDPOINT_POLICY
+from tests.support.stack import POLICY_PARAMETER
 
 DIRECTORY = {
     "Location": {"Type": "AvailabilityZone", "Name": "use1-az4"},
@@ -76,7 +78,9 @@ def test_the_policy_is_enough_and_not_more(sandbox: Sandbox, builder: Builder, m
     with Automation(sandbox) as automation, Remediation(sandbox, automation):
         automation.knobs.open_calendars.add("freeze")
         topic = topic_with_subscription(sandbox, "AutomationApprovals")
+        sandbox.client("ssm").put_parameter(Name=POLICY_PARAMETER, Value=ENDPOINT_POLICY, Type="String")
         settings = {"RemediationMode": "APPROVAL", "Approvers": "ann", "ApprovalTopicArn": topic}
+        settings |= {"EndpointPolicyParameter": POLICY_PARAMETER}
         assert WholeStack(sandbox, ChangeCalendarName="freeze", **settings).rule
         credentials = somebody(sandbox)
         sandbox.calls.clear()

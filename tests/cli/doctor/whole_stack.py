@@ -20,6 +20,7 @@ from config_rule_sandbox.http.direct import direct_client
 from config_rule_sandbox.pytest_plugin import emptied
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
+from express_path.handlers.check_health import CHECKED
 from express_path.handlers.evaluate import FAILED
 from tests.support.rule import Rule
 from tests.support.stack import Stack, listed_stack
@@ -27,7 +28,7 @@ from tests.support.template import ROOT
 
 STACK = "express-path"
 RULE = "s3express-no-nat-path"
-FUNCTIONS = ("EvaluateFunction", "PlanFunction")
+FUNCTIONS = ("EvaluateFunction", "HealthFunction", "PlanFunction")
 EMPTY_ARCHIVE = b"PK\x05\x06" + bytes(18)
 DOCUMENTS = ("HealDocument", "ApprovalDocument", "UndoDocument")
 
@@ -39,6 +40,8 @@ def topic_with_subscription(sandbox: Sandbox, name: str) -> str:
     arn = str(sns.create_topic(Name=name)["TopicArn"])
     policy = policy.replace("arn:aws:sns:eu-west-1:111122223333:alarms", arn)
     sns.set_topic_attributes(TopicArn=arn, AttributeName="Policy", AttributeValue=policy)
+    queue = f"arn:aws:sqs:{sandbox.region}:{sandbox.account_id}:{name}"
+    sns.subscribe(TopicArn=arn, Protocol="sqs", Endpoint=queue)
     backend: Any = sns_backends[sandbox.account_id][sandbox.region]
     backend.topics[arn].subscriptions_confimed = 1
     return arn
@@ -75,7 +78,7 @@ class WholeStack(Stack):
         with redirect_stdout(io.StringIO()) as printed, pytest.MonkeyPatch.context() as settings:
             settings.setenv("STACK_ID", str(self.template.values["AWS::StackId"]))
             self.rule.sweep()
-        self.log(printed.getvalue().splitlines())
+        self.log([*printed.getvalue().splitlines(), json.dumps({"message": CHECKED, "faults": []})])
         self.count("EvaluateFunction", "Invocations", timedelta(hours=1), 1)
         sandbox.calls.clear()
 

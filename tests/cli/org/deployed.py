@@ -15,6 +15,7 @@ from express_path.domain.path.outcomes import Hop, Outcome
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.annotations import annotate
 from express_path.domain.verdict.parameters import RuleParameters
+from express_path.handlers.check_health import CHECKED
 from tests.cli.org.organizations import REGIONS, Organization, put_recorder
 from tests.support.config_aggregator import Aggregator
 
@@ -135,16 +136,15 @@ class DeployedOrganization(Organization):
         unresolved: int = 0,
         **counts: int,
     ) -> None:
-        """Write the line of a sweep to the log of the function; counts are by compliance."""
+        """Write the lines of a sweep, and of the check after it, to the log of the functions; counts are by compliance."""
         zero = dict.fromkeys(map(str, Compliance), 0)
         line = {
             "message": "swept",
             "counts": zero | counts,
             "unresolved": unresolved,
             "excluded": excluded,
-            "faults": faults,
         }
-        self.log(name, region, line, age=age)
+        self.log(name, region, line, {"message": CHECKED, "faults": faults}, age=age)
 
     def log(self, name: str, region: str, *lines: dict[str, Any] | str, age: timedelta = timedelta()) -> None:
         """Write lines to the log of the function."""
