@@ -1,7 +1,7 @@
 """Stop all heals of a deployment, and allow them again. All calls are made with the stack's StopRole."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -107,48 +107,75 @@ POLL_SECONDS = 2.0
 LONGEST_WAIT = 300.0
 """How long to wait for such steps, in seconds. They take a few seconds, unless EC2 or Lambda throttles."""
 QUIET_READS = 2
-"""How many reads in a row must show no run in such a step. Whether this list is consistent is not documented."""
+"""How many reads in a row must show no such run. Whether this list is consistent is not documented."""
 
 
 @dataclass(frozen=True, slots=True)
-class RunningHeal:
-    """A heal that runs, and the name of its current step."""
+class Running:
+    """A run of a runbook that is in progress, and the name of its current step."""
 
     run_id: str
+    document: str
     step: str
 
     @property
     def may_change(self) -> bool:
-        """Return whether the run may have checked before the stop, and change something after it."""
+        """Return whether a heal may have checked before the stop, and change something after it."""
         return self.step in BETWEEN
 
 
-def running_heals(ssm: "SSMClient", document: str) -> list[RunningHeal]:
-    """Read which heals run. Raise ApiError."""
+IN_PROGRESS = ("Pending", "InProgress", "Waiting", "Cancelling")
+"""The statuses of a run that has not ended. One that waits for an approval is Waiting
+(https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_AutomationExecutionMetadata.html)."""
+
+
+def running(ssm: "SSMClient", document: str) -> list[Running]:
+    """Read which runs of a runbook are in progress. Raise ApiError."""
     filters = [
         {"Key": "DocumentNamePrefix", "Values": [document]},
-        {"Key": "ExecutionStatus", "Values": ["InProgress", "Cancelling"]},
+        {"Key": "ExecutionStatus", "Values": list(IN_PROGRESS)},
     ]
     operation, field = "describe_automation_executions", "AutomationExecutionMetadataList"
     return [
-        RunningHeal(str(row["AutomationExecutionId"]), str(row.get("CurrentStepName") or ""))
+        Running(str(row["AutomationExecutionId"]), document, str(row.get("CurrentStepName") or ""))
         for row in pages(ssm, "ssm", operation, field, Filters=filters)
         if row["DocumentName"] == document  # the prefix also fits the runbooks of other rules, and that of approvals
     ]
 
 
-def wait_for_changes(ssm: "SSMClient", document: str) -> list[RunningHeal]:
+def wait_for_changes(ssm: "SSMClient", document: str) -> list[Running]:
     """Wait until no run is between a check and its change, and return the runs that still run.
 
     After LONGEST_WAIT seconds, some of them may still change something. Raise ApiError.
     """
-    end = time.monotonic() + LONGEST_WAIT
+    return _wait(lambda: running(ssm, document), lambda run: run.may_change, LONGEST_WAIT)
+
+
+def wait_for_runs(
+    ssm: "SSMClient", documents: Sequence[str], seconds: float, seen: Callable[[Sequence[Running]], None]
+) -> list[Running]:
+    """Wait until no run of these runbooks is in progress, and return those that still are after so many seconds.
+
+    `seen` gets the runs of each look. Raise ApiError.
+    """
+
+    def look() -> list[Running]:
+        found = [run for document in documents for run in running(ssm, document)]
+        seen(found)
+        return found
+
+    return _wait(look, lambda _run: True, seconds)
+
+
+def _wait(look: Callable[[], list[Running]], matters: Callable[[Running], bool], seconds: float) -> list[Running]:
+    """Look until no run matters in several looks in a row, or the time is over, and return the runs of the last look."""
+    end = time.monotonic() + seconds
     quiet = 0
     while True:
-        running = running_heals(ssm, document)
-        quiet = 0 if any(run.may_change for run in running) else quiet + 1
+        found = look()
+        quiet = 0 if any(map(matters, found)) else quiet + 1
         if quiet == QUIET_READS or time.monotonic() >= end:
-            return running
+            return found
         time.sleep(POLL_SECONDS)
 
 

@@ -1,13 +1,14 @@
 """express-path stop: let no heal change anything from now on, in an account and Region or in an organization."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Annotated
 
 import typer
 
 from express_path_cli.automation.deployments import NOT_DEPLOYED
 from express_path_cli.automation.selection import deployments, selecting
-from express_path_cli.automation.stops import checked_reason
+from express_path_cli.automation.stops import Running, checked_reason
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.stop.stopping import Stops, StopState, find_stops, stop_heals
@@ -20,10 +21,15 @@ from express_path_cli.terminal.texts import count_text
 
 EXAMPLES = """
 express-path stop --reason "INC-1234: timeouts in web-shop"  # no heal of this account and Region changes anything
+express-path stop --wait --reason "removing the stack"  # also wait until every run has ended
 express-path stop --organization --role-name Operations --all-regions --reason INC-1234  # every account and Region
 express-path stop --organization --role-name Operations --ou ou-ab12-c3d4e5f6  # one organizational unit
 express-path start  # allow heals again
 """
+Wait = Annotated[
+    bool, typer.Option("--wait", help="Wait until no run of the stack's runbooks, undos included, is in progress.")
+]
+WaitMinutes = Annotated[int, typer.Option(min=1, max=24 * 60, metavar="MINUTES", help="How long --wait waits at most.")]
 Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for everyone who reads it later.")]
 SCHEMA_VERSION = 1
 
@@ -32,6 +38,8 @@ SCHEMA_VERSION = 1
 def stop(
     *,
     reason: Reason = "",
+    wait: Wait = False,
+    wait_minutes: WaitMinutes = 45,
     dry_run: DryRun = False,
     live: LiveOptions,
     form: options.TextOrJson = TextFormat.TEXT,
@@ -44,12 +52,17 @@ def stop(
     heals are stopped everywhere; then it waits until no run is between its last check and its change, at most five minutes.
     Runs end at their next check and do not fail. Undo still works. A second stop keeps the record of the first one.
 
-    Exit status: 0 all are stopped; 2 one could not be stopped or may still change something, or there is no stack. Each
-    of them is a line on standard error, and the rest is stopped. With --dry-run: 0 all would be stopped, or are.
+    With --wait, it then waits until no run is in progress, as before the removal of a stack: AWS Config refuses to delete a
+    remediation while one is. A run that waits for an approval ends when it is answered or cancelled.
+
+    Exit status: 0 all are stopped; 2 one could not be stopped or may still change something, or there is no stack, or with
+    --wait, a run is still in progress. Each of them is a line on standard error, and the rest is stopped. With --dry-run:
+    0 all would be stopped, or are.
     """
     text = checked_reason(reason)
+    limit = timedelta(minutes=wait_minutes) if wait else None
     with watching(quiet=quiet) as watch:
-        found = find_stops(live, watch) if dry_run else stop_heals(live, text, watch)
+        found = find_stops(live, watch) if dry_run else stop_heals(live, text, watch, limit)
     show_failures_and_notes(found.failures, found.notes, quiet=quiet)
     status = found.exit_status(dry_run=dry_run)
     if form is TextFormat.JSON:
@@ -80,8 +93,15 @@ def _stacks(found: Stops) -> Iterator[str]:
         else:
             yield f"stopped: {where}"
         for run in row.running:
-            what = "it may still change something" if run.may_change else "it ends without a further change"
-            yield f"  run {run.run_id} is in {f'step {run.step}' if run.step else 'no step yet'}: {what}"
+            yield f"  run {run.run_id} of {run.document} is in {f'step {run.step}' if run.step else 'no step yet'}: {_outlook(run)}"
+
+
+def _outlook(run: Running) -> str:
+    if run.may_change:
+        return "it may still change something"
+    if run.document.startswith("Remove"):
+        return "it is an undo, which a stop does not end"
+    return "it ends without a further change"
 
 
 def _totals(found: Stops, live: LiveOptions, status: int, *, dry_run: bool) -> Iterator[str]:
@@ -100,5 +120,10 @@ def _totals(found: Stops, live: LiveOptions, status: int, *, dry_run: bool) -> I
     selected = " ".join(["", *live.options()])
     yield f"to undo what heals did, which still works: express-path heals{selected}"
     yield f"to allow heals again: express-path start{selected}"
+    if found.must_end and running:
+        yield (
+            "runs are still in progress: wait longer (--wait-minutes), answer their requests for approval, or end one with "
+            "aws ssm stop-automation-execution --automation-execution-id RUN"
+        )
     if status:
         yield "run the command again until its status is 0; org/stop-heals-scp.json stops heals where the role is missing"

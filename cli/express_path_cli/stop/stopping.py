@@ -1,22 +1,22 @@
 """Stop the heals of the selected deployments, and allow them again."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from functools import partial
 from typing import Any
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.ledger import ledger_time
-from express_path.adapters.network_reader import assuming
+from express_path.adapters.roles import assuming
 from express_path.domain.heal.ledger import Stop
 from express_path.errors import ExpressPathError
 from express_path_cli.automation.deployments import Deployment, find_deployments
 from express_path_cli.automation.starts import Heals, Started, find_heals, start_remediations
 from express_path_cli.automation.stops import (
     Exceptions,
-    RunningHeal,
+    Running,
     StopRecord,
     allow_heals,
     find_exceptions,
@@ -24,6 +24,7 @@ from express_path_cli.automation.stops import (
     read_stop,
     record_exceptions,
     wait_for_changes,
+    wait_for_runs,
 )
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.task_pool import TaskPool
@@ -43,15 +44,15 @@ class StopState(StrEnum):
 class StoppedDeployment:
     """A deployment, the clients of its StopRole, and the stop that it has; None if its heals are not stopped.
 
-    was_stopped: it is an earlier one. running: the heals that still run. note: that the exceptions were not recorded, and
-    why; empty if they were.
+    was_stopped: it is an earlier one. running: the heals that still run, or if the command waited, all runs. note: that the
+    exceptions were not recorded, and why; empty if they were.
     """
 
     deployment: Deployment
     role: Aws = field(repr=False)
     record: StopRecord | None
     was_stopped: bool = True
-    running: Sequence[RunningHeal] = ()
+    running: Sequence[Running] = ()
     note: str = ""
 
     @property
@@ -70,7 +71,9 @@ class StoppedDeployment:
             **_stop_fields(self.record),
             "wasStopped": self.was_stopped,
             "recordedExceptions": None if known is None else len(known),
-            "running": [{"runId": run.run_id, "step": run.step or None} for run in self.running],
+            "running": [
+                {"runId": run.run_id, "runbook": run.document, "step": run.step or None} for run in self.running
+            ],
         }
 
 
@@ -81,11 +84,15 @@ def _stop_fields(record: StopRecord | None) -> dict[str, str | None]:
 
 @dataclass(frozen=True, slots=True)
 class Stops:
-    """Each deployment with its stop, sorted, how many accounts and Regions have none, and what failed."""
+    """Each deployment with its stop, sorted, how many accounts and Regions have none, and what failed.
+
+    must_end: the command waited until no run is in progress, so one that is counts as not done.
+    """
 
     rows: Sequence[StoppedDeployment]
     without_stack: int
     failures: Sequence[Failure]
+    must_end: bool = False
 
     @property
     def notes(self) -> Sequence[str]:
@@ -94,7 +101,9 @@ class Stops:
 
     def exit_status(self, *, dry_run: bool) -> int:
         """Return 0 if all are stopped, or would be; 2 if one is not, if something failed, or if there is no deployment."""
-        is_done = dry_run or all(row.state is StopState.STOPPED for row in self.rows)
+        is_done = dry_run or all(
+            row.state is StopState.STOPPED and not (self.must_end and row.running) for row in self.rows
+        )
         return 0 if self.rows and is_done and not self.failures else UNDETERMINED
 
 
@@ -106,17 +115,46 @@ def find_stops(live: LiveOptions, watch: Watch) -> Stops:
     return _sorted(rows, found.without_stack, task_pool.failures)
 
 
-def stop_heals(live: LiveOptions, reason: str, watch: Watch) -> Stops:
-    """Stop the heals of each deployment, first everywhere, and then wait for the runs. Raise OptionError, ApiError."""
+def stop_heals(live: LiveOptions, reason: str, watch: Watch, wait: timedelta | None = None) -> Stops:
+    """Stop the heals of each deployment, first everywhere, and then wait for the runs. Raise OptionError, ApiError.
+
+    wait: wait until no run of a runbook is in progress, at most so long; None: only until no run changes anything.
+    """
     with TaskPool(live.workers, watch) as task_pool:
         found = find_deployments(live, task_pool)
         stop = Stop(ledger_time(datetime.now(UTC)), found.caller.arn, reason)
-        stopped = [row for _, row in task_pool.run(found.found, partial(_stop, stop))]
-        settled = task_pool.run(stopped, _settle, lambda row: str(row.deployment))
-        by_deployment = {row.deployment.key: done for row, done in settled}
-    # What could not be watched is stopped all the same, and among the failures.
-    rows = [by_deployment.get(row.deployment.key, row) for row in stopped]
-    return _sorted(rows, found.without_stack, task_pool.failures)
+        stopped: Sequence[StoppedDeployment] = [row for _, row in task_pool.run(found.found, partial(_stop, stop))]
+        stopped = _after(task_pool, stopped, _settle, "")
+        if wait:
+            stopped = _after(task_pool, stopped, partial(_wait_for_end, wait, watch), "runs of ")
+    return replace(_sorted(stopped, found.without_stack, task_pool.failures), must_end=wait is not None)
+
+
+def _after(
+    task_pool: TaskPool,
+    rows: Sequence[StoppedDeployment],
+    task: Callable[[StoppedDeployment], StoppedDeployment],
+    of: str,
+) -> Sequence[StoppedDeployment]:
+    """Return the deployments after a task. What could not be watched is stopped all the same, and among the failures."""
+    done = {row.deployment.key: after for row, after in task_pool.run(rows, task, lambda row: f"{of}{row.deployment}")}
+    return [done.get(row.deployment.key, row) for row in rows]
+
+
+def _wait_for_end(wait: timedelta, watch: Watch, row: StoppedDeployment) -> StoppedDeployment:
+    """Wait until no run of the stack's runbooks is in progress. Each run is a task of the watch, and done when it ends."""
+    before: set[str] = set()
+
+    def show(found: Sequence[Running]) -> None:
+        nonlocal before
+        now = {run.run_id for run in found}
+        watch.expect(len(now - before))
+        for run_id in before - now:
+            watch.done(f"run {run_id} has ended")
+        before = now
+
+    role = replace(row.role)
+    return replace(row, running=wait_for_runs(role.ssm, row.deployment.runbooks, wait.total_seconds(), show))
 
 
 def _sorted(rows: Sequence[StoppedDeployment], without_stack: int, failures: Sequence[Failure]) -> Stops:

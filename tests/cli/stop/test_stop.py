@@ -2,10 +2,12 @@
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from threading import Event, Thread
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.config.results import Result, results_of
@@ -16,7 +18,7 @@ from express_path_cli.automation.exceptions import DENIED_BY_POLICY
 from org.expansion import runbook
 from tests.cli.heal.healing_stack import deployed, make_stack
 from tests.support.command import invoke
-from tests.support.heals import HEAL, RULE, Deployment, Vpc, configure_remediation, status, steps
+from tests.support.heals import HEAL, RULE, UNDO, Deployment, Vpc, configure_remediation, status, steps
 from tests.support.ledgers import LEDGER
 from tests.support.network import Builder
 
@@ -122,6 +124,46 @@ def test_a_heal_that_is_stopped_while_it_runs_is_not_done(deployment: Deployment
     result = invoke(["heal", vpc.subnet, "--yes"])
     assert result.exit_code == 2
     assert "ended without a further change, because somebody stopped all heals" in result.stderr
+
+
+def test_stop_with_wait_ends_when_no_run_is_in_progress(deployment: Deployment, vpc: Vpc) -> None:
+    """Until then, AWS Config does not delete the remediation. At the limit, the status is 2, and the run is named."""
+    config = deployment.sandbox.client("config")
+    reached, done = Event(), Event()
+    deployment.sandbox.faults.before("ec2", "CreateVpcEndpoint", lambda: hold(reached, done))
+    results_of(deployment.sandbox.account_id, deployment.sandbox.region).store(
+        Result(RULE, ("AWS::EC2::Subnet", vpc.subnet), "NON_COMPLIANT", 0, 0, 0, "-")
+    )
+    key = {"resourceType": "AWS::EC2::Subnet", "resourceId": vpc.subnet}
+    config.start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=[key])
+    assert reached.wait(60)
+    with pytest.raises(ClientError, match="RemediationInProgressException"):
+        config.delete_remediation_configuration(ConfigRuleName=RULE)
+    results = []
+    stopping = Thread(target=lambda: results.append(invoke(["stop", "--wait"])))
+    stopping.start()
+    stopping.join(1)
+    assert stopping.is_alive()
+    done.set()
+    stopping.join(60)
+    [result] = results
+    assert (result.exit_code, "0 runs still running" in result.stdout) == (0, True), result.stdout
+    config.delete_remediation_configuration(ConfigRuleName=RULE)
+
+
+def test_stop_with_wait_has_a_limit(deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that a stop does not end, such as undos, count too. The command names them, and is not done."""
+    heal = str(deployment.heal(vpc.subnet)["AutomationExecutionId"])
+    reached, done = Event(), Event()
+    deployment.sandbox.faults.before("ec2", "DeleteVpcEndpoints", lambda: hold(reached, done))
+    given = {"RunId": [heal]} | {name: [value] for name, value in deployment.given.items()}
+    undo = deployment.ssm.start_automation_execution(DocumentName=UNDO, Parameters=given)["AutomationExecutionId"]
+    assert reached.wait(60)
+    monkeypatch.setattr("express_path_cli.stop.stop_command.timedelta", lambda minutes: timedelta(seconds=minutes / 45))
+    result = invoke(["stop", "--wait"])
+    done.set()
+    assert (result.exit_code, f"run {undo} of {UNDO}" in result.stdout) == (2, True), result.stdout
+    assert "runs are still in progress: wait longer (--wait-minutes)" in result.stdout
 
 
 def test_stop_waits_until_no_change_follows(deployment: Deployment, vpc: Vpc) -> None:
