@@ -10,7 +10,7 @@ import pytest
 from express_path.domain.heal.records import MAY_WARN, HealSettings, RemediationMode, parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
 from org.expansion import runbook
-from tests.support.template import expanded
+from tests.support.template import expanded, source
 from tests.template.models import bounds, shape
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:AutomationApprovals"
@@ -18,17 +18,25 @@ OFF: dict[str, str] = {}
 ON = {"RemediationMode": "ON"}
 APPROVAL = {"RemediationMode": "APPROVAL", "Approvers": "jane", "ApprovalTopicArn": TOPIC}
 LONGEST = APPROVAL | {
-    "Approvers": ",".join(["arn:aws-us-gov:sts::123456789012:assumed-role/" + "r" * 52] * 10),
+    "Approvers": ",".join(["arn:aws-us-gov:sts::123456789012:assumed-role/" + "r" * 29] * 10) + "r" * 9,
     "ApprovalTopicArn": "arn:aws-us-gov:sns:us-gov-west-1:123456789012:Automation" + "t" * 200,
-    "ChangeCalendarName": "arn:aws-us-gov:ssm:us-gov-west-1:123456789012:document/" + "c" * 128,
-    "EndpointPolicyParameter": "/" + "p" * 255,
+    "ChangeCalendarName": "arn:aws-iso-b-east:ssm:us-isob-north-east-1:123456789012:document/" + "c" * 126,
+    "EndpointPolicyParameter": "/" + "p" * 127,
     "RuleName": "r" * 64,
-    "LedgerTableName": "l" * 255,
-    "OwnerTags": "o" * 512,
+    "LedgerTableName": "l" * 160,
+    "OwnerTags": "o" * 256,
     "AutomaticTagKeys": "k" * 256,
+    "WarnOnly": ",".join(
+        [*MAY_WARN, *(f"POLICY_WOULD_DENY:{'b' * length}--use1-az4--x-s3" for length in (40, 40, 40, 42))]
+    ),
     "VpcIds": ",".join(["vpc-0123456789abcdef0"] * 20)[:439],
     "ExcludeTag": "e" * 256,
     "NetworkRoleArn": "arn:aws:iam::111122223333:role/" + "n" * 97,
+    "NetworkRoleExternalId": "x" * 128,
+    "PublicSubnets": "NOT_APPLICABLE",
+    "UnresolvedEgress": "NOT_APPLICABLE",
+    "Scope": "DIRECTORY_BUCKETS",
+    "AdoptIacOwned": "false",
 }
 MODES = [OFF, ON, APPROVAL, LONGEST]
 RUNBOOKS = {
@@ -141,13 +149,33 @@ def test_default_settings_are_those_of_the_core() -> None:
     assert settings() == HealSettings(**NAMES)
 
 
+STACK_ID = f"arn:aws-us-gov:cloudformation:us-gov-west-1:123456789012:stack/{'s' * 128}/{'1' * 36}"
+
+
 def test_variables_fit_into_an_environment() -> None:
-    """The environment variables of a function have at most 4 KB in total, names and values.
+    """With every parameter at its longest, the variables of each function have less than 4 KB, names and values.
 
     https://docs.aws.amazon.com/lambda/latest/dg/gettingstarted-limits.html
     """
-    given = variables(**LONGEST)
-    assert sum(len(name) + len(value) for name, value in given.items()) < 4096
+    stack = expanded(**LONGEST, **{"AWS::StackId": STACK_ID})
+    functions = {
+        name: stack.deployed(row["Properties"]["Environment"]["Variables"])
+        for name, row in stack.resources.items()
+        if row["Type"] == "AWS::Lambda::Function"
+    }
+    assert functions.keys() == {"EvaluateFunction", "HealthFunction", "PlanFunction"}
+    sizes = {name: sum(len(key) + len(value) for key, value in given.items()) for name, given in functions.items()}
+    assert {name: size for name, size in sizes.items() if size >= 4096} == {}
+
+
+def test_longest_values_are_the_longest_that_the_stack_allows() -> None:
+    """Each parameter that a function gets has a limit, and the value above reaches it."""
+    template = source()
+    given = json.dumps([row["Properties"].get("Environment") for row in template["Resources"].values()])
+    for name, parameter in template["Parameters"].items():
+        if re.search(rf'"Ref": "{name}"|\$\{{{name}\}}', given):
+            longest = max(map(len, map(str, parameter.get("AllowedValues", []))), default=parameter.get("MaxLength"))
+            assert (name, len(LONGEST[name])) == (name, longest)
 
 
 def test_ledger_of_an_earlier_stack_is_adopted() -> None:
