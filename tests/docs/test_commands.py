@@ -68,6 +68,18 @@ def lines(page: Path) -> list[str]:
     return [line for line in (re.sub(r"(^|\s)#.*", "", line).strip() for line in code.splitlines()) if line]
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_shell_code_means_the_same_in_bash_and_zsh(page: Path) -> None:
+    """Zsh does not split a variable into words, and stops at a pattern that matches no file.
+
+    https://zsh.sourceforge.io/FAQ/zshfaq03.html#l17
+    """
+    for line in lines(page):
+        unquoted = re.sub(r"'[^']*'|\"[^\"]*\"", "", line)
+        assert not re.search(r"\bfor \w+ in \$\{?\w", unquoted), line
+        assert not re.search(r"[*?\[]|(^|\s)=", unquoted), line
+
+
 def mentioned(page: Path, program: str) -> list[str]:
     """Return the arguments that sentences of a page show with a program."""
     return [rest for name, rest in INLINE.findall(text_of(page)) if name == program]

@@ -82,6 +82,16 @@ def test_stackset_passes_every_parameter_that_is_valid_everywhere(packaged: Pack
     assert packaged.template["Parameters"].keys() >= NOT_PASSED
 
 
+def test_an_account_that_joins_gets_the_ledger_before_the_rule() -> None:
+    """The rule's stack uses the table of the ledger's, so its StackSet depends on that one."""
+    stackset = template("stackset")
+    assert stackset["Resources"]["StackSet"]["Properties"]["AutoDeployment"]["DependsOn"] == [
+        {"Ref": "LedgerStackSetArn"}
+    ]
+    integrations = template("integrations-stackset")["Parameters"]["RuleStackSetArn"]
+    assert stackset["Parameters"]["LedgerStackSetArn"]["AllowedPattern"] == integrations["AllowedPattern"]
+
+
 def test_stackset_has_the_parameters_of_the_rule() -> None:
     """A value that the rule's template would reject in every account is rejected before the StackSet exists."""
     stackset = template("stackset")["Parameters"]
