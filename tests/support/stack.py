@@ -33,15 +33,24 @@ EVERYTHING = {
 
 
 def listed_stack(
-    sandbox: Sandbox, name: str, names: Mapping[str, str], outputs: dict[str, str] | None = None, **parameters: str
+    sandbox: Sandbox,
+    name: str,
+    names: Mapping[str, str],
+    outputs: dict[str, str] | None = None,
+    account_id: str = "",
+    **parameters: str,
 ) -> str:
-    """Let CloudFormation list a stack with these resources, whether or not they exist, and return its ID."""
+    """Let CloudFormation list a stack with these resources, whether or not they exist, and return its ID.
+
+    It is in the sandbox's own account, unless another one is given.
+    """
     created = {logical_id: Created(physical_id) for logical_id, physical_id in names.items()}
-    account, resources = Account(sandbox, sandbox.account_id, sandbox.region), {name: {"Type": ""} for name in names}
+    place = account_id or sandbox.account_id, sandbox.region
+    account, resources = Account(sandbox, *place), {name: {"Type": ""} for name in names}
     stack = CreatedStack(name, account, created, {}, outputs or {}, parameters, template={"Resources": resources})
     if "/" in name:  # it is only found by its ID
-        stack.stack_id = f"arn:aws:cloudformation:{sandbox.region}:{sandbox.account_id}:stack/{name}"
-    created_stacks(sandbox.account_id, sandbox.region).insert(0, stack)
+        stack.stack_id = f"arn:aws:cloudformation:{place[1]}:{place[0]}:stack/{name}"
+    created_stacks(*place).insert(0, stack)
     return stack.stack_id
 
 

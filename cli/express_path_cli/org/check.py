@@ -34,6 +34,7 @@ from express_path_cli.installation.checks import (
     check_types,
 )
 from express_path_cli.installation.recorder import read_bucket
+from express_path_cli.org.reaching import alarm_problems, policy_problems, topic_in, topic_problems
 from express_path_cli.sources.live import Home, clients_of, find_home
 from express_path_cli.terminal.errors import UNDETERMINED, Failure, OptionError, locating_errors, one_line
 from express_path_cli.terminal.progress import Watch
@@ -82,6 +83,12 @@ class CheckReason(Enum):
             "deploy the template of the network account's role again: it trusts the organization's roles with the path "
             "/express-path/"
         ),
+    )
+    TOPIC_SILENT = Effect.LIMITS, "repair the topic, its policy, or its subscriptions: nobody learns of a fault"
+    ALARM_ELSEWHERE = Effect.LIMITS, "deploy the stack again: its alarms do not send to the topic of the roll-out"
+    ENDPOINT_CLOSED = (
+        Effect.LIMITS,
+        "change the policy, so that it allows s3express:CreateSession to whoever uses S3 Express",
     )
     RECORDER_DAILY = (
         Effect.LIMITS,
@@ -373,8 +380,31 @@ def trust_problems(role: NetworkRole, policy: Document | None, organization_id: 
     return [Problem(CheckReason.NETWORK_ROLE_UNTRUSTED, text)]
 
 
+@dataclass(frozen=True, slots=True)
+class Reaching:
+    """What every stack gets: the alarm topic, with {region} and {account}, and the parameter with the policy of endpoints.
+
+    Either may be empty.
+    """
+
+    alarm_topic: str = ""
+    policy_parameter: str = ""
+
+    def problems(self, place: AccountRegion) -> Iterator[Problem]:
+        """Yield why nobody would learn of a fault, and which endpoints let nothing through. Raise ApiError."""
+        for text in policy_problems(place, self.policy_parameter):
+            yield Problem(CheckReason.ENDPOINT_CLOSED, text)
+        if not self.alarm_topic:
+            return
+        topic = topic_in(place, self.alarm_topic)
+        for text in topic_problems(place, topic):
+            yield Problem(CheckReason.TOPIC_SILENT, text)
+        for text in alarm_problems(place, topic):
+            yield Problem(CheckReason.ALARM_ELSEWHERE, text)
+
+
 def check_organization(
-    live: LiveOptions, artifact: Artifact | None, network_role: NetworkRole | None, watch: Watch
+    live: LiveOptions, artifact: Artifact | None, network_role: NetworkRole | None, reaching: Reaching, watch: Watch
 ) -> OrgCheck:
     """Check every selected account and Region; what fails is kept with the rest. None is not checked.
 
@@ -393,14 +423,14 @@ def check_organization(
     if artifact:
         artifact = replace(artifact, owner=artifact.owner or home.caller.account_id)
     with TaskPool(live.workers, watch) as task_pool:
-        run = _Checking(live, home, task_pool, artifact, network_role, organization.id)
+        run = _Checking(live, home, task_pool, artifact, network_role, reaching, organization.id)
         checks = sorted(run.checks(targets), key=lambda check: (check.account_id, check.region))
     failures = [*task_pool.failures, *(failure for check in checks for failure in check.failures)]
     return OrgCheck(
         checks,
         sorted(failures, key=lambda failure: failure.where),
         [
-            *_not_checked(artifact, network_role),
+            *_not_checked(artifact, network_role, reaching),
             *(f"{failure.where}: {one_line(failure.error)}" for failure in policies.failures),
         ],
         next(iter(management), None),
@@ -408,7 +438,7 @@ def check_organization(
     )
 
 
-def _not_checked(artifact: Artifact | None, network_role: NetworkRole | None) -> Iterator[str]:
+def _not_checked(artifact: Artifact | None, network_role: NetworkRole | None, reaching: Reaching) -> Iterator[str]:
     """Yield what is not checked, and the option that checks it."""
     if artifact is None:
         yield "artifact buckets were not checked: select them with --artifact-bucket-prefix"
@@ -416,6 +446,8 @@ def _not_checked(artifact: Artifact | None, network_role: NetworkRole | None) ->
         yield "the function's code in the artifact buckets was not checked: select it with --artifact-key"
     if network_role is None:
         yield "the network account's role was not checked: select it with --network-role-arn"
+    if not reaching.alarm_topic:
+        yield "alarms and their topic were not checked: select it with --alarm-topic-arn"
 
 
 @dataclass(frozen=True, slots=True)
@@ -427,6 +459,7 @@ class _Checking:
     task_pool: TaskPool
     artifact: Artifact | None
     network_role: NetworkRole | None
+    reaching: Reaching
     organization_id: str
 
     def checks(self, members: Sequence[Member]) -> Iterator[PlaceCheck]:
@@ -465,7 +498,8 @@ class _Checking:
 
     def _answers(self, place: AccountRegion) -> Iterator[Problem | ExpressPathError]:
         """Yield the problems of an account and Region, and the error of each question that could not be answered."""
-        for question in (recorder_problems, name_problems, self.artifact.problems if self.artifact else None):
+        artifact = self.artifact.problems if self.artifact else None
+        for question in (recorder_problems, name_problems, artifact, self.reaching.problems):
             try:
                 yield from question(place) if question else ()
             except ExpressPathError as error:

@@ -19,6 +19,7 @@ from express_path_cli.org.check import (
     OrgCheck,
     PlaceCheck,
     PlaceState,
+    Reaching,
     check_organization,
 )
 from express_path_cli.terminal.console import echo
@@ -76,6 +77,24 @@ NetworkExternalId = Annotated[
 ]
 
 
+AlarmTopicArn = Annotated[
+    str,
+    _deployed(
+        "--alarm-topic-arn",
+        metavar="ARN",
+        help="AlarmTopicArn of the stacks, with {region} and {account}: check that alarms reach somebody.",
+    ),
+]
+EndpointPolicyParameter = Annotated[
+    str,
+    _deployed(
+        "--endpoint-policy-parameter",
+        metavar="NAME",
+        help="EndpointPolicyParameter of the stacks: check that its policy lets requests through.",
+    ),
+]
+
+
 @selecting(members)
 def org_check(
     *,
@@ -85,14 +104,16 @@ def org_check(
     artifact_account: ArtifactAccount = "",
     network_role_arn: NetworkRoleArn = None,
     network_external_id: NetworkExternalId = "",
+    alarm_topic_arn: AlarmTopicArn = "",
+    endpoint_policy_parameter: EndpointPolicyParameter = "",
     form: options.TableOrJson = TableFormat.TABLE,
     quiet: options.Quiet = False,
 ) -> None:
     """Before a roll-out to an organization, show what would fail in each account and Region.
 
     It reads AWS Config's recorder, the artifact buckets, the names of the rule and its runbooks, the quota of rules,
-    and the trust policy of the network account's role. What the StackSets deployed before is no conflict. It also
-    evaluates the organization's service control policies and resource control policies, as `policies` does. It changes
+    the trust policy of the network account's role, and the policies of endpoints that heals created. What the StackSets
+    deployed before is no conflict; with --alarm-topic-arn, its alarms are checked. It also evaluates the organization's service control policies and resource control policies, as `policies` does. It changes
     nothing. Run it in the management account, or as a delegated administrator.
 
     Exit status: 0 nothing blocks the roll-out, 1 something does, 2 something could not be read. Standard error names what
@@ -101,7 +122,9 @@ def org_check(
     artifact = Artifact(artifact_bucket_prefix, artifact_key, artifact_account) if artifact_bucket_prefix else None
     network_role = NetworkRole(network_role_arn, network_external_id) if network_role_arn else None
     with watching(quiet=quiet) as watch:
-        found = check_organization(live, artifact, network_role, watch)
+        found = check_organization(
+            live, artifact, network_role, Reaching(alarm_topic_arn, endpoint_policy_parameter), watch
+        )
     show_failures_and_notes(found.failures, found.notes, quiet=quiet)
     if form is TableFormat.JSON:
         echo(as_org_check_json(found), nl=False)

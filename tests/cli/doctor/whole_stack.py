@@ -16,6 +16,7 @@ from moto.sns.models import sns_backends
 from config_rule_sandbox.cloudformation.described_stacks import created_stacks
 from config_rule_sandbox.cloudwatch.printed import Datapoint
 from config_rule_sandbox.config.remediation.service import Remediation
+from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.http.direct import direct_client
 from config_rule_sandbox.pytest_plugin import emptied
 from config_rule_sandbox.server import Sandbox
@@ -33,16 +34,21 @@ EMPTY_ARCHIVE = b"PK\x05\x06" + bytes(18)
 DOCUMENTS = ("HealDocument", "ApprovalDocument", "UndoDocument")
 
 
-def topic_with_subscription(sandbox: Sandbox, name: str) -> str:
-    """Create an SNS topic with the documented policy, and one confirmed subscription, which moto does not count by itself."""
+def topic_with_subscription(
+    sandbox: Sandbox, name: str, client: Client | None = None, account_id: str | None = None
+) -> str:
+    """Create an SNS topic with the documented policy, and one confirmed subscription, which moto does not count by itself.
+
+    It is in the sandbox's own account, unless a client of another one is given.
+    """
     text = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8").partition("## Alarm topic")[2]
-    policy, sns = text.partition("```json\n")[2].partition("```")[0], direct_client(sandbox, "sns")
+    policy, sns = text.partition("```json\n")[2].partition("```")[0], client or direct_client(sandbox, "sns")
     arn = str(sns.create_topic(Name=name)["TopicArn"])
     policy = policy.replace("arn:aws:sns:eu-west-1:111122223333:alarms", arn)
     sns.set_topic_attributes(TopicArn=arn, AttributeName="Policy", AttributeValue=policy)
     queue = f"arn:aws:sqs:{sandbox.region}:{sandbox.account_id}:{name}"
     sns.subscribe(TopicArn=arn, Protocol="sqs", Endpoint=queue)
-    backend: Any = sns_backends[sandbox.account_id][sandbox.region]
+    backend: Any = sns_backends[account_id or sandbox.account_id][sandbox.region]
     backend.topics[arn].subscriptions_confimed = 1
     return arn
 

@@ -3,9 +3,12 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from config_rule_sandbox.server import Sandbox
+from tests.cli.doctor.whole_stack import topic_with_subscription
+from tests.support.stack import listed_stack
 
 REGIONS = ("us-east-1", "eu-north-1")
 """The Regions of the tests. Both offer S3 Express."""
@@ -52,6 +55,56 @@ class Organization:
             put_recorder(config)
             config.put_delivery_channel(DeliveryChannel={"name": "default", "s3BucketName": "config-history"})
             config.start_configuration_recorder(ConfigurationRecorderName="default")
+
+    def put_stack(self, name: str) -> str:
+        """Deploy what matters of a stack in an account: the rule, the function that it invokes, and alarms for a topic.
+
+        Return the topic, which has a confirmed subscription.
+        """
+        client = partial(self.aws, name)
+        topic = topic_with_subscription(self.sandbox, "alarms", client("sns"), self.accounts[name])
+        names = {
+            "ConfigRule": "s3express-no-nat-path",
+            "EvaluateFunction": "evaluate",
+            "HealthFunction": "check",
+        }
+        stack_id = listed_stack(self.sandbox, "StackSet-express-path-a", names, account_id=self.accounts[name])
+        trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
+        role = client("iam").create_role(
+            RoleName="evaluate", AssumeRolePolicyDocument=json.dumps({"Statement": [trust]})
+        )
+        function = client("lambda").create_function(
+            FunctionName="evaluate",
+            Role=role["Role"]["Arn"],
+            Runtime="python3.13",
+            Handler="handler",
+            Code={"ZipFile": b"PK\x05\x06" + bytes(18)},
+            Environment={"Variables": {"STACK_ID": stack_id}},
+        )["FunctionArn"]
+        client("lambda").add_permission(
+            FunctionName="evaluate", StatementId="1", Action="lambda:InvokeFunction", Principal="config.amazonaws.com"
+        )
+        details = [{"EventSource": "aws.config", "MessageType": "ScheduledNotification"}]
+        source = {"Owner": "CUSTOM_LAMBDA", "SourceIdentifier": function, "SourceDetails": details}
+        client("config").put_config_rule(ConfigRule={"ConfigRuleName": "s3express-no-nat-path", "Source": source})
+        for function_name, metric in (("check", "Errors"), ("evaluate", "AsyncEventsDropped")):
+            self.put_alarm(name, function_name, metric, topic)
+        return topic
+
+    def put_alarm(self, name: str, function_name: str, metric: str, *actions: str) -> None:
+        """Put an alarm on a metric of a function."""
+        self.aws(name, "cloudwatch").put_metric_alarm(
+            AlarmName=f"{function_name}-{metric}",
+            Namespace="AWS/Lambda",
+            MetricName=metric,
+            Dimensions=[{"Name": "FunctionName", "Value": function_name}],
+            AlarmActions=list(actions),
+            Statistic="Minimum",
+            Period=3600,
+            EvaluationPeriods=25,
+            Threshold=0,
+            ComparisonOperator="GreaterThanThreshold",
+        )
 
     def network_role(self, name: str, condition: dict[str, Any]) -> str:
         """Create a role in an account with this condition in its trust policy, and return its ARN."""

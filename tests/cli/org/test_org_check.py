@@ -62,6 +62,33 @@ def organization(sandbox: Sandbox) -> Organization:
     return made
 
 
+def test_whether_anybody_would_learn_of_a_fault_is_checked(organization: Organization) -> None:
+    """An alarm for another topic, a filter that drops every alarm, and a closed endpoint are found where they are."""
+    topic = (
+        organization.put_stack("ready").replace(organization.accounts["ready"], "{account}").replace(HOME, "{region}")
+    )
+    what = ("--region", HOME, "--format", "json", "--alarm-topic-arn", topic)
+    assert reasons(check(*what)) == {}
+    organization.put_alarm("ready", "check", "Errors", "arn:aws:sns:us-east-1:123456789012:elsewhere")
+    sns = organization.aws("ready", "sns")
+    [row] = sns.list_subscriptions()["Subscriptions"]
+    changed = {"AttributeName": "FilterPolicy", "AttributeValue": json.dumps({"team": ["network"]})}
+    sns.set_subscription_attributes(SubscriptionArn=row["SubscriptionArn"], **changed)
+    closed = json.dumps(
+        {"Version": "2012-10-17", "Statement": [{"Effect": "Deny", "Principal": "*", "Action": "*", "Resource": "*"}]}
+    )
+    organization.aws("ready", "ssm").put_parameter(Name="/policy", Value=closed, Type="String")
+    result = check(*what, "--endpoint-policy-parameter", "/policy")
+    assert (reasons(result), result.exit_code) == (
+        {("ready", HOME): ["TOPIC_SILENT", "ALARM_ELSEWHERE", "ENDPOINT_CLOSED"]},
+        0,
+    )
+    assert "check-Errors on the metric Errors of check does not send" in finding(
+        result, "ready", HOME, "ALARM_ELSEWHERE"
+    )
+    assert "parameter /policy allows no s3express:CreateSession" in finding(result, "ready", HOME, "ENDPOINT_CLOSED")
+
+
 def test_each_recorder_is_judged(sandbox: Sandbox, organization: Organization) -> None:
     """A recorder that is missing, of another service, stopped, failing, daily, or partial has its own reason."""
     names = ("missing", "internal", "stopped", "failing", "daily", "partial")

@@ -59,10 +59,14 @@ def test_the_documented_policies_are_what_check_calls(sandbox: Sandbox) -> None:
     source = {"Owner": "AWS", "SourceIdentifier": "S3_BUCKET_VERSIONING_ENABLED"}
     rule = {"ConfigRuleName": "s3express-no-nat-path", "Source": source}
     organization.aws("taken", "config").put_config_rule(ConfigRule=rule)
+    organization.add("deployed", unit)
+    organization.record("deployed")
+    topic = organization.put_stack("deployed").replace(organization.accounts["deployed"], "{account}")
     sandbox.client("s3").create_bucket(Bucket=f"example-{REGIONS[0]}")
     arn = organization.network_role("taken", {})
     sandbox.calls.clear()
     what = ("--artifact-bucket-prefix", "example", "--artifact-key", "1.zip", "--network-role-arn", arn)
+    what += ("--alarm-topic-arn", topic, "--endpoint-policy-parameter", "/policy")
     for where in ((), ("--ou", unit)):
         assert invoke(["org", "check", "--role-name", ROLE, *where, *what]).exit_code == 1
     central, members = called(sandbox)
