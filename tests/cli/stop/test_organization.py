@@ -154,7 +154,8 @@ def test_a_place_where_a_run_may_still_change_something_is_not_done(
     assert reached.wait(60)
     shown = invoke(["stop", *SELECTED])
     assert shown.exit_code == 2
-    assert f"  run {run_id} is in step create: it may still change something\n" in shown.stdout
+    (line,) = [line for line in shown.stdout.splitlines() if line.startswith(f"  run {run_id} of ")]
+    assert line.endswith(" is in step create: it may still change something")
     assert f"note: account {web.account_id} (web) {HOME}, stack " in shown.stderr
     assert ": remediation exceptions were not recorded" in shown.stderr
     status, document, _ = run("stop")
