@@ -13,7 +13,7 @@ from config_rule_sandbox.server import Sandbox
 from tests.support.iam import actions
 from tests.support.network import Builder, Private
 from tests.support.rule import Rule
-from tests.support.stack import NETWORK_ROLE, Stack, listed_stack
+from tests.support.stack import NETWORK_ROLE, Stack
 from tests.support.template import expanded
 
 pytestmark = pytest.mark.slow
@@ -87,12 +87,11 @@ def stack(sandbox: Sandbox) -> Stack:
 
 
 @contextmanager
-def by_its_role(rule: Rule, stack: Stack, monkeypatch: pytest.MonkeyPatch, stack_id: str = "") -> Iterator[None]:
+def by_its_role(rule: Rule, stack: Stack, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Give the function its role's credentials, and require a permission for every request."""
     for name, value in stack.credentials("EvaluateRole").items():
         monkeypatch.setenv(name.upper(), value)
     monkeypatch.setenv("EVENT_BUS_NAME", stack.bus_name)
-    monkeypatch.setenv("STACK_ID", stack_id or str(stack.template.values["AWS::StackId"]))
     rule.restart()
     with stack.enforced():
         yield
@@ -113,15 +112,3 @@ def test_role_is_enough_where_permissions_are_enforced(
     with by_its_role(rule, stack, monkeypatch):
         assert vpc.subnet in use_everything(rule, builder, vpc)
         assert refused(stack) == set()
-
-
-def test_a_decoy_cannot_say_what_is_checked(
-    stack: Stack, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """Whoever points the function to a stack of his own, in which nothing can be missing, gets a fault in the next sweep."""
-    decoy = listed_stack(stack.sandbox, "express-path/decoy", {"Topic": "topic"}, RemediationMode="OFF")
-    rule = Rule(stack.sandbox)
-    with by_its_role(rule, stack, monkeypatch, decoy):
-        rule.sweep()
-    assert refused(stack) == {"DescribeStacks"}
-    assert '"component": "stack"' in capsys.readouterr().out
