@@ -262,7 +262,6 @@ def test_artifact_sweeps_in_the_lambda_runtime(artifact: Path, sandbox: Sandbox)
     assert {result.resource[1] for result in loop.results.of_rule(RULE.name)} == {network.subnet, network.public_subnet}
     called = {(call.service, call.operation) for call in sandbox.calls}
     assert called >= {
-        ("cloudformation", "ListStackResources"),
         ("cloudwatch", "GetMetricData"),
         ("config", "PutEvaluations"),
         ("events", "PutEvents"),

@@ -250,7 +250,6 @@ def test_sweep_costs_the_same_however_many_vpcs(rule: Rule, builder: Builder) ->
     assert few == Counter(
         [
             *OF_A_VPC,
-            "DescribeNatGateways",
             "GetComplianceDetailsByConfigRule",
             "GetMetricData",
             *["PutEvents"] * 2,

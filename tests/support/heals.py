@@ -79,7 +79,9 @@ class Deployment:
         self.automation = automation
         self.ec2: Any = sandbox.client("ec2")
         self.ssm: Any = sandbox.client("ssm")
-        role = sandbox.client("iam").create_role(RoleName="automation", AssumeRolePolicyDocument=json.dumps(TRUST))
+        role = sandbox.client("iam").create_role(
+            RoleName="automation", Path="/express-path/automation/", AssumeRolePolicyDocument=json.dumps(TRUST)
+        )
         self.given = {"AutomationAssumeRole": str(role["Role"]["Arn"]), "PlanFunctionName": FUNCTION}
         self.ledger = LedgerTable(sandbox)
         self.services = plan_heal.compose_services(os.environ, sandbox.account_id)

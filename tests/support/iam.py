@@ -26,13 +26,15 @@ OF_ANY_RESOURCE = {
     "config:DescribeConfigurationRecorders",
     "network-firewall:ListVpcEndpointAssociations",
     "servicequotas:GetServiceQuota",
+    "sns:GetSubscriptionAttributes",
 }
 """Reads that get "*": those of metrics that are in no data set, and of quotas. AWS does not say on which ARN it authorizes
-those that name no recorder or association.
+those that name no recorder, association, or topic.
 
 https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoncloudwatch.html,
 https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsconfig.html,
-https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsnetworkfirewall.html
+https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsnetworkfirewall.html,
+https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonsns.html
 """
 OF_ONE_TYPE = {"dynamodb:GetResourcePolicy"}
 """Actions whose requests are about a table or a stream, although the reference calls both types required."""

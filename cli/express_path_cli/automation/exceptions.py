@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import calling, pages
-from express_path.adapters.health import list_exceptions
+from express_path.adapters.remediation import list_exceptions
 from express_path.errors import ApiError
 
 if TYPE_CHECKING:

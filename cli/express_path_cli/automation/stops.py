@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import Aws, Expecting, calling, pages
-from express_path.adapters.health import list_exceptions
 from express_path.adapters.ledger import LedgerItem, stop_record
+from express_path.adapters.remediation import list_exceptions
 from express_path.domain.heal.ledger import STOP_ID, Stop
 from express_path.errors import ApiError
 from express_path_cli.automation.deployments import Deployment

@@ -11,11 +11,9 @@ from express_path.adapters.aws import Expecting, calling, pages
 from express_path.adapters.heal_reader import read_quota
 from express_path.adapters.health import (
     KEY_OF_SNS,
-    Remediation,
     Topic,
     document_problem,
     endpoints_problem,
-    list_exceptions,
     mode_of,
     mode_problem,
     policy_parameter_problem,
@@ -27,6 +25,7 @@ from express_path.adapters.health import (
     target_problem,
 )
 from express_path.adapters.ledger_policy import others_keep_table, policy_problem, read_policy
+from express_path.adapters.remediation import Remediation, list_exceptions
 from express_path.adapters.unhealed import waiting_problem
 from express_path.domain.heal.endpoints import counts_against_quota
 from express_path.domain.heal.ledger import Stop

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from express_path.adapters.aws import BRIEF_CONFIG, Aws, Expecting, calling, pages
 from express_path.adapters.ledger_policy import policy_problem, read_policy
 from express_path.adapters.recorder import read_recorder, read_recorder_status, recorder_problem, types_problem
+from express_path.adapters.remediation import Remediation, list_exceptions, read_remediation
 from express_path.adapters.roles import assuming
 from express_path.adapters.runbooks import runbooks_of
 from express_path.adapters.topic_filters import filters_problem, read_subscriptions
@@ -24,7 +25,6 @@ from express_path.fields import Description, identifier, json_text
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
-    from mypy_boto3_config import ConfigServiceClient
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_iam import IAMClient
@@ -176,25 +176,6 @@ def _check_remediation(aws: Aws, mode: str, rule_name: str) -> str:
 # --- AWS Config ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Remediation:
-    """The rule's remediation: whether it is automatic, its runbook, and its role."""
-
-    automatic: bool
-    document: str
-    role_arn: str = ""
-
-
-def read_remediation(config: "ConfigServiceClient", rule_name: str) -> Remediation | None:
-    """Read the rule's remediation, or return None without one. Raise ApiError."""
-    with calling("config:DescribeRemediationConfigurations"):
-        found = config.describe_remediation_configurations(ConfigRuleNames=[rule_name])["RemediationConfigurations"]
-    for row in found:
-        roles = row.get("Parameters", {}).get("AutomationAssumeRole", {}).get("StaticValue", {}).get("Values", [])
-        return Remediation(row.get("Automatic", False), row["TargetId"], next(iter(roles), ""))
-    return None
-
-
 def mode_of(remediation: Remediation | None, approval_document: str) -> str:
     """Return the mode that AWS Config is set to. `approval_document` is the runbook that asks the approvers."""
     if remediation is None or not remediation.automatic:
@@ -212,23 +193,6 @@ def target_problem(remediation: Remediation | None, documents: Sequence[str]) ->
     if remediation is None or remediation.document in documents:
         return ""
     return f"the rule's remediation is {remediation.document}, not the stack's {' or '.join(documents)}"
-
-
-def list_exceptions(config: "ConfigServiceClient", rule_name: str) -> list[str]:
-    """Read the subnets that AWS Config no longer heals, also if it added the exception itself. Raise ApiError.
-
-    https://docs.aws.amazon.com/config/latest/APIReference/API_DescribeRemediationExceptions.html. AWS Config returns this
-    list in pages, although botocore has no paginator for it.
-    """
-    found: list[str] = []
-    start: Any = {}
-    while True:
-        with calling("config:DescribeRemediationExceptions"):
-            answer = config.describe_remediation_exceptions(ConfigRuleName=rule_name, **start)
-        found += [exception["ResourceId"] for exception in answer["RemediationExceptions"]]
-        if not answer.get("NextToken"):
-            return found
-        start = {"NextToken": answer["NextToken"]}
 
 
 def exceptions_problem(subnet_ids: Sequence[str]) -> str:

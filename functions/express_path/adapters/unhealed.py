@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import Expecting, pages
 from express_path.adapters.config_rule.stored_results import PAGE
-from express_path.adapters.health import list_exceptions
 from express_path.adapters.ledger import Ledger
+from express_path.adapters.remediation import list_exceptions
 from express_path.domain.heal.ledger import ApprovalState, TableRecord
 
 if TYPE_CHECKING:

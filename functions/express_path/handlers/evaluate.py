@@ -15,9 +15,9 @@ from express_path.adapters.aws import BRIEF_CONFIG, Aws
 from express_path.adapters.config_rule.events import ConfigEvent, parse_event
 from express_path.adapters.config_rule.results import put_evaluations
 from express_path.adapters.event_bus import put_entries
-from express_path.adapters.health import read_remediation
 from express_path.adapters.ledger import Ledger
 from express_path.adapters.network_reader import SnapshotReader
+from express_path.adapters.remediation import read_remediation
 from express_path.adapters.runbooks import runbooks_of
 from express_path.adapters.serialization import verdict_with_capacity
 from express_path.adapters.unhealed import waiting_problem, waiting_subnets, without_decided

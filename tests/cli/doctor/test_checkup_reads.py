@@ -17,15 +17,14 @@ from express_path.adapters.health import (
     alarm_problem,
     failed_checks,
     is_throttled,
-    list_exceptions,
     read_document_status,
     read_event_rule,
     read_function,
-    read_remediation,
     read_topic,
     role_problem,
 )
 from express_path.adapters.recorder import read_recorder_status
+from express_path.adapters.remediation import list_exceptions, read_remediation
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path.errors import ApiError
 from express_path_cli.automation.stack import read_stack

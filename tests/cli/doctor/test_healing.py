@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from express_path.adapters.health import Remediation, Topic, mode_of
+from express_path.adapters.health import Topic, mode_of
 from express_path.adapters.ledger_policy import TABLE_CHANGES, WRITES
+from express_path.adapters.remediation import Remediation
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA
 from express_path_cli.doctor.healing import (
     Calendar,
