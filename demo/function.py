@@ -95,6 +95,7 @@ def handler_of(name: str, settings: Mapping[str, str], account_id: str) -> Calla
     """Import a handler, and return it with services of its own: it would keep the clients of an earlier sandbox."""
     module = import_module(name.rpartition(".")[0])
     services = module.compose_services(settings, *([account_id] if name == PLAN else []))
+    services.aws.session.get_credentials()  # of the environment of now, before the first client is made
     return partial(module.handler, services=services)
 
 
