@@ -11,7 +11,7 @@ from express_path.domain.network.resources import PrefixList, Rank, RouteTable
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.path.tracing import Tracer
-from express_path.domain.remedy.remedies import Remedies, remedy
+from express_path.domain.remedy.remedies import Remedies, is_accepted, remedy
 from express_path.domain.remedy.texts import TEXTS, Remedy, general_remedy, listed
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import RuleParameters
@@ -162,6 +162,7 @@ def test_a_remedy_is_one_that_a_heal_would_accept() -> None:
         result = remedy_in(found, Reason.NAT_GATEWAY)
         assert text in result.text
         assert (result.command, result.patches, result.endpoint) == ("", {}, None)
+        assert not is_accepted(result)
 
 
 def test_an_endpoint_of_the_vpc_is_associated() -> None:
@@ -169,6 +170,7 @@ def test_an_endpoint_of_the_vpc_is_associated() -> None:
     found = remedy_in(
         network(table("rtb-1", NAT, subnets=("subnet-1",)), vpc_endpoints=by_id(endpoint())), Reason.NAT_GATEWAY
     )
+    assert is_accepted(found)
     assert "with gateway endpoint vpce-express," in found.text
     assert "Open TCP connections to S3 Express drop" in found.text
     assert found.command == (

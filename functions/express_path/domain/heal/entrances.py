@@ -215,10 +215,10 @@ def _may_translate(snapshot: Snapshot, hop: Hop) -> bool:
     if hop.kind not in _ENDPOINTS or _is_gateway_endpoint(snapshot, hop.id):
         return False
     endpoint = snapshot.vpc_endpoints.get(hop.id)
-    if endpoint is None:
-        return True
-    firewalls = snapshot.firewalls_of(endpoint)
-    return any(firewall is None or gateway_of_proxy(snapshot, endpoint, firewall) is not None for firewall in firewalls)
+    return endpoint is None or any(
+        firewall is None or gateway_of_proxy(snapshot, endpoint, firewall) is not None
+        for firewall in snapshot.firewalls_of(endpoint)
+    )
 
 
 def _is_gateway_endpoint(snapshot: Snapshot, endpoint_id: str) -> bool:
@@ -295,9 +295,8 @@ def _ends_without_way_back(tracer: Tracer, vpc_id: str, entrance: Entrance, outc
 
     Responses reach the NAT, and then each appliance before it that may have translated the requests, too.
     """
-    if nat_on(outcome.path) is None or outcome.reason not in NAT_REASONS:
-        return False
-    if any(hop.kind in _ELSEWHERE for hop in outcome.path):
+    is_elsewhere = any(hop.kind in _ELSEWHERE for hop in outcome.path)
+    if is_elsewhere or nat_on(outcome.path) is None or outcome.reason not in NAT_REASONS:
         return False
     way_back = _WayBack(tracer, vpc_id, is_unknown_only=entrance.kind is TargetKind.UNKNOWN)
     for hop in outcome.path:
