@@ -221,8 +221,15 @@ def _authorizing(control: Sequence[Statement], original: Moto) -> Moto:
                 return signed
 
             def check_action_permitted(self, _resource: str) -> None:
-                """Raise the service's own error unless everything that the request needs is allowed."""
-                caller = _caller_of(self, control)
+                """Raise the service's own error unless everything that the request needs is allowed.
+
+                The session of a role that was deleted has no permissions, because they are evaluated for each request:
+                https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_temp_control-access_disable-perms.html
+                """
+                try:
+                    caller = _caller_of(self, control)
+                except NotFoundException:
+                    self._raise_access_denied()
                 setattr(response, CALLER, caller)
                 if not _is_permitted(self, _request(response), caller):
                     self._raise_access_denied()

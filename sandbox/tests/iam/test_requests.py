@@ -71,3 +71,14 @@ def test_enforces_iam_when_asked(sandbox: Sandbox) -> None:
         assert refused(sandbox.client("sns", credentials=credentials).list_topics) == "AccessDenied"
         assert refused(ec2.create_vpc, CidrBlock="10.0.0.0/16", DryRun=True) == "UnauthorizedOperation"
     assert ec2.describe_subnets()["Subnets"]
+
+
+def test_session_of_a_deleted_role_is_denied(sandbox: Sandbox) -> None:
+    """A function may still run while the stack that has its role is deleted."""
+    iam, everybody = sandbox.client("iam"), {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
+    trust = json.dumps({"Version": "2012-10-17", "Statement": [everybody]})
+    credentials = sandbox.assume(iam.create_role(RoleName="gone", AssumeRolePolicyDocument=trust)["Role"]["Arn"])
+    iam.delete_role(RoleName="gone")
+    with enforced(sandbox):
+        assert refused(sandbox.client("sns", credentials=credentials).list_topics) == "AccessDenied"
+        assert refused(sandbox.client("ec2", credentials=credentials).describe_vpcs) == "UnauthorizedOperation"
