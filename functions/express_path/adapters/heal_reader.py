@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from express_path.adapters.aws import Aws, Expecting, OptionalReads, calling, filtered, pages
 from express_path.adapters.policies import endpoint_policies, resource_policies
 from express_path.adapters.records import entry_blocks, route_table, vpc_endpoint
+from express_path.adapters.runs import runs_since
 from express_path.adapters.step_failures import failure_of
 from express_path.domain.heal.approvals import ApprovalRun
 from express_path.domain.heal.endpoints import counts_against_quota, express_endpoints, needs_more_routes_than_default
@@ -291,35 +292,18 @@ def approval_run(
     return replace(run, used_by=used_by)
 
 
-_LONGEST_HEAL = timedelta(hours=6)
-"""How long a heal takes at most, with all looks at whether it is its turn. Runs are found by the time of their start."""
-
-
 def _heal_since(ssm: "SSMClient", since: datetime, document: str, table_id: str, heal_run_id: str) -> str:
     """Return another run that set out to associate a route table and ended since a time; empty if there is none.
 
     Systems Manager shows it even if the ledger does not. Raise ApiError.
-    https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_AutomationExecutionMetadata.html
     """
-    rows = pages(
-        ssm,
-        "ssm",
-        "describe_automation_executions",
-        "AutomationExecutionMetadataList",
-        Filters=[
-            {"Key": "DocumentNamePrefix", "Values": [document]},
-            {"Key": "StartTimeAfter", "Values": [(since - _LONGEST_HEAL).strftime("%Y-%m-%dT%H:%M:%SZ")]},
-        ],
-    )
-    for row in rows:
-        outputs = row.get("Outputs", {})
-        endpoints = outputs.get("recordIntent.VpcEndpointId", [])
-        has_intended = outputs.get("plan.RouteTableId") == [table_id] and any(
-            id_.startswith("vpce-") for id_ in endpoints
-        )
-        is_other = row["DocumentName"] == document and row["AutomationExecutionId"] != heal_run_id
-        if is_other and has_intended and row.get("ExecutionEndTime", since) >= since:
-            return str(row["AutomationExecutionId"])
+    for run in runs_since(ssm, document, since):
+        outputs = run.get("Outputs", {})
+        is_of_table = outputs.get("plan.RouteTableId") == [table_id]
+        endpoint_ids = outputs.get("recordIntent.VpcEndpointId", [])
+        has_intended = any(endpoint_id.startswith("vpce-") for endpoint_id in endpoint_ids)
+        if is_of_table and has_intended and run["AutomationExecutionId"] != heal_run_id:
+            return str(run["AutomationExecutionId"])
     return ""
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from express_path.adapters.aws import calling, pages
+from express_path.adapters.aws import calling
+from express_path.adapters.runs import runs_since
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
@@ -17,8 +18,6 @@ NAMESPACE, DIMENSION = "ExpressPath", "RuleName"
 REMEMBERED = timedelta(days=14, hours=23)
 """How far back a sweep is looked for. CloudWatch keeps datapoints of one minute for 15 days
 (https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/cloudwatch_concepts.html)."""
-_LONGEST_RUN = timedelta(days=2)
-"""How long a run takes at most: a day for an approval, and the heal. Runs are found by the time of their start."""
 _FAILED = ("Failed", "TimedOut")
 
 
@@ -64,22 +63,9 @@ def failed_heals(ssm: "SSMClient", documents: Collection[str], since: datetime) 
 
     A run that an approval started is counted once, together with the run that asked for the approval.
     """
-    failed = set()
-    for document in documents:
-        rows = pages(
-            ssm,
-            "ssm",
-            "describe_automation_executions",
-            "AutomationExecutionMetadataList",
-            Filters=[
-                {"Key": "DocumentNamePrefix", "Values": [document]},
-                {"Key": "ExecutionStatus", "Values": list(_FAILED)},
-                {"Key": "StartTimeAfter", "Values": [(since - _LONGEST_RUN).strftime("%Y-%m-%dT%H:%M:%SZ")]},
-            ],
-        )
-        failed |= {
-            row.get("ParentAutomationExecutionId") or row["AutomationExecutionId"]
-            for row in rows
-            if row["DocumentName"] == document and row.get("ExecutionEndTime", since) > since
-        }
+    failed = {
+        row.get("ParentAutomationExecutionId") or row["AutomationExecutionId"]
+        for document in documents
+        for row in runs_since(ssm, document, since, _FAILED)
+    }
     return len(failed)
