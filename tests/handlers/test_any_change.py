@@ -6,10 +6,8 @@ the rule is invoked at all, and no other result is wrong.
 """
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
@@ -24,7 +22,17 @@ from express_path.adapters.config_rule import events
 from express_path.errors import RecordError
 from tests.support.junk import places
 from tests.support.network import Builder, Private
-from tests.support.new_forms import MISSING, Place, member_shape, new_values, recorded, value_at, with_value
+from tests.support.new_forms import (
+    MISSING,
+    Numbers,
+    Place,
+    key_at,
+    member_shape,
+    new_values,
+    recorded,
+    value_at,
+    with_value,
+)
 from tests.support.rule import Rule
 
 Event = dict[str, Any]
@@ -80,15 +88,7 @@ class Mutation(NamedTuple):
     @property
     def key(self) -> str:
         """The key whose value changes, or the last one above a value without a key of its own."""
-        return next(str(key) for key in reversed(self.place) if isinstance(key, str))
-
-
-@dataclass
-class Numbers:
-    """What was tried: kinds of keys, mutations, and how many of them were exempt from which assertion."""
-
-    keys: set[tuple[str, str]] = field(default_factory=set)
-    counts: Counter[str] = field(default_factory=Counter)
+        return key_at(self.place)
 
 
 class Scene(NamedTuple):

@@ -1,7 +1,9 @@
 """Values of forms that nobody knows, for the keys of JSON that a reader reads."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from copy import deepcopy
+from dataclasses import dataclass, field
 from typing import Any
 
 from botocore.model import ListShape, MapShape, Shape, StructureShape
@@ -11,6 +13,19 @@ from express_path.domain.verdict.evaluator import Verdict
 
 Place = tuple[str | int, ...]
 """The names and numbers that lead to a value in JSON."""
+
+
+def key_at(place: Place) -> str:
+    """Return the key of a place, or the last one above a value without a key of its own."""
+    return next(str(key) for key in reversed(place) if isinstance(key, str))
+
+
+@dataclass
+class Numbers:
+    """What was tried: kinds of keys, mutations, and how many of them were exempt from which assertion."""
+
+    keys: set[tuple[str, str]] = field(default_factory=set)
+    counts: Counter[str] = field(default_factory=Counter)
 
 
 class Recorded(dict):

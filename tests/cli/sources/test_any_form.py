@@ -5,9 +5,7 @@ each value of a new form, the rest of the network is still judged, a finding bes
 """
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 from typing import Any, NamedTuple
@@ -25,6 +23,7 @@ from express_path_cli.sources import dump
 from tests.support import network_files, scenarios
 from tests.support.new_forms import (
     TARGET_FIELDS,
+    Numbers,
     Place,
     is_no_better,
     member_shape,
@@ -226,14 +225,6 @@ def mutated(files: Documents, mutation: Mutation) -> Documents:
     return {**files, mutation.file: document}
 
 
-@dataclass
-class Numbers:
-    """What was tried: kinds of keys, mutations, and how many of them were exempt from which assertion."""
-
-    keys: set[tuple[str, str]]
-    counts: Counter[str]
-
-
 def try_all(
     name: str, tmp_path: Path, serve: Callable[[Path, Documents], None], share: float, numbers: Numbers
 ) -> None:
@@ -278,14 +269,14 @@ def test_a_value_of_a_new_form_hides_nothing(
     name: str, tmp_path: Path, serve: Callable[[Path, Documents], None]
 ) -> None:
     """A part of the product of networks, keys, and new values; the whole is in the long tests."""
-    try_all(name, tmp_path, serve, 0.1, Numbers(set(), Counter()))
+    try_all(name, tmp_path, serve, 0.1, Numbers())
 
 
 @pytest.mark.long
 @pytest.mark.no_cover
 def test_no_value_of_a_new_form_hides_anything(tmp_path: Path, serve: Callable[[Path, Documents], None]) -> None:
     """Every new value of every key that is read, in every network."""
-    numbers = Numbers(set(), Counter())
+    numbers = Numbers()
     for name in NETWORKS:
         try_all(name, tmp_path / name, serve, 1, numbers)
     print(len(NETWORKS), "networks", len(numbers.keys), "keys", dict(numbers.counts))  # noqa: T201  # for the reader

@@ -1,9 +1,7 @@
 """One strange item of an aggregator never hides the rest: each key that is read gets a value of a form that nobody knows."""
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
 
@@ -24,8 +22,10 @@ from tests.support.config_aggregator import Aggregator, answering
 from tests.support.network import Builder
 from tests.support.new_forms import (
     TARGET_FIELDS,
+    Numbers,
     Place,
     is_no_better,
+    key_at,
     member_shape,
     new_values,
     recorded,
@@ -90,15 +90,7 @@ class Mutation(NamedTuple):
     @property
     def key(self) -> str:
         """The key whose value changes, or the last one above a value without a key of its own."""
-        return next(str(key) for key in reversed(self.place) if isinstance(key, str))
-
-
-@dataclass
-class Numbers:
-    """What was tried: kinds of keys, mutations, and how many of them were exempt from which assertion."""
-
-    keys: set[tuple[str, str]] = field(default_factory=set)
-    counts: Counter[str] = field(default_factory=Counter)
+        return key_at(self.place)
 
 
 class Network:
