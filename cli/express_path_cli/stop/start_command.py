@@ -49,7 +49,7 @@ def start(
     """Allow heals again, after express-path stop, and start those for which AWS Config has no run.
 
     Shows since when and by whom heals were stopped, and asks. Then, in modes ON and APPROVAL, AWS Config starts its
-    remediation for every subnet that is still NON_COMPLIANT, because nobody knows whether it would do so by itself. Subnets
+    remediation for every subnet that is still NON_COMPLIANT, because AWS does not document whether it would do so by itself. Subnets
     that have a run, a remediation exception, or a route table whose last heal was undone or rejected are left alone. If heals
     are not stopped, it only starts these.
 
