@@ -47,8 +47,8 @@ class PlanContext:
     """What a plan is made from, in addition to the snapshot.
 
     ledger has the records of the subnet's route table and VPC. needs_approval is true if the heal needs an approval that
-    has not been used; approval_run is what Systems Manager shows of the run that asked for it, None if it lists none. creators are the heals that created the endpoint of the VPC
-    and read it back.
+    has not been used; approval_run is what Systems Manager shows of the run that asked for it, None if it lists none. creators
+    are the heals that created the endpoint of the VPC and read it back.
     """
 
     evidence: Evidence
