@@ -221,17 +221,10 @@ def _authorizing(control: Sequence[Statement], original: Moto) -> Moto:
                 return signed
 
             def check_action_permitted(self, _resource: str) -> None:
-                """Raise the service's own error unless everything that the request needs is allowed.
-
-                The session of a role that was deleted has no permissions, because they are evaluated for each request:
-                https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_temp_control-access_disable-perms.html
-                """
-                try:
-                    caller = _caller_of(self, control)
-                except NotFoundException:
-                    self._raise_access_denied()
+                """Raise the service's own error unless everything that the request needs is allowed."""
+                caller = _caller_of(self, control)
                 setattr(response, CALLER, caller)
-                if not _is_permitted(self, _request(response), caller):
+                if caller is None or not _is_permitted(self, _request(response), caller):
                     self._raise_access_denied()
 
         original(response, Checked, resource)
@@ -251,9 +244,17 @@ def caller_of(response: Moto) -> Caller | None:
     return caller
 
 
-def _caller_of(checked: Moto, control: Sequence[Statement]) -> Caller:
-    statements = _statements(checked._access_key.collect_policies())
-    return Caller(principal_of(checked), (*statements, *control))
+def _caller_of(checked: Moto, control: Sequence[Statement]) -> Caller | None:
+    """Return who made a request; None if its user or role was deleted, so that it has no permissions.
+
+    They are evaluated for each request of a session:
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_temp_control-access_disable-perms.html
+    """
+    try:
+        statements = _statements(checked._access_key.collect_policies())
+        return Caller(principal_of(checked), (*statements, *control))
+    except NotFoundException:
+        return None
 
 
 def _is_permitted(checked: Moto, request: Request, caller: Caller) -> bool:
