@@ -21,13 +21,20 @@ Copy these lines into another terminal:
 
 Then try:
 
-express-path scan                              # five subnets in three VPCs use a NAT
-express-path heal {data}     # show the plan, ask, create an endpoint, verify
-express-path heals                             # past heals, and the command that undoes each
-express-path undo RUN-ID                       # show what it changes, ask, and undo the heal
-express-path heal {reports}     # blocked: a CloudFormation stack owns the endpoint
-express-path stop --reason practice            # no heal changes anything, until: express-path start
-express-path doctor                            # check the stack
+# Five subnets in three VPCs use a NAT
+express-path scan
+# Show the plan, ask, create an endpoint, verify
+express-path heal {data}
+# Past heals, and the command that undoes each
+express-path heals
+# Show what it changes, ask, and undo the heal
+express-path undo RUN-ID
+# Blocked, because a CloudFormation stack owns the endpoint
+express-path heal {reports}
+# No heal changes anything until express-path start
+express-path stop --reason practice
+# Check the stack
+express-path doctor
 """
 
 

@@ -59,7 +59,14 @@ def _section(name: str, group: Any) -> Iterator[str]:  # Typer contains click wi
     yield from ("| option | meaning |", "|---|---|")
     for _, panel in groupby(options, key=lambda option: getattr(option, "rich_help_panel", None)):
         yield from map(_option, panel)
-    yield from ("", "```sh", *SUBCOMMANDS.module_of(name).EXAMPLES.strip().splitlines(), "```", "")
+    yield from ("", "```sh", *_examples(name), "```", "")
+
+
+def _examples(name: str) -> Iterator[str]:
+    """Yield the examples of a subcommand, each below its purpose: an interactive zsh knows no comment after a command."""
+    for line in SUBCOMMANDS.module_of(name).EXAMPLES.strip().splitlines():
+        command, _, purpose = line.partition("  # ")
+        yield from (f"# {purpose[:1].upper()}{purpose[1:]}", command)
 
 
 def _filled(text: str) -> str:

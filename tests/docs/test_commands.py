@@ -62,10 +62,26 @@ def text_of(page: Path) -> str:
     return generated.PAGES[page]() if page in generated.PAGES else page.read_text(encoding="utf-8")
 
 
+def code_of(page: Path) -> str:
+    """Return the shell code of a page; continued lines are joined."""
+    return "\n".join(textwrap.dedent(block["code"]) for block in BLOCK.finditer(text_of(page))).replace("\\\n", " ")
+
+
 def lines(page: Path) -> list[str]:
-    """Return the lines of shell code of a page, without comments; continued lines are joined."""
-    code = "\n".join(textwrap.dedent(block["code"]) for block in BLOCK.finditer(text_of(page))).replace("\\\n", " ")
-    return [line for line in (re.sub(r"(^|\s)#.*", "", line).strip() for line in code.splitlines()) if line]
+    """Return the lines of shell code of a page, without comments."""
+    return [line for line in map(str.strip, code_of(page).splitlines()) if line and not line.startswith("#")]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_a_comment_does_nothing_where_it_is_none(page: Path) -> None:
+    """An interactive zsh, the shell of macOS, takes # for a command unless INTERACTIVE_COMMENTS is set.
+
+    So a comment has a line of its own, and plain words: no quote that stays open, and nothing that begins a second command.
+    https://zsh.sourceforge.io/Doc/Release/Options.html#Input_002fOutput
+    """
+    for line in code_of(page).splitlines():
+        if "#" in re.sub(r"'[^']*'|\"[^\"]*\"|\S#", "", line):
+            assert re.fullmatch(r"\s*# \w[\w ,.:/%+-]*", line), line
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

@@ -35,7 +35,7 @@ from express_path_cli.terminal.texts import count_text
 EXAMPLES = """
 express-path explain subnet-0a1b2c3d4e5f60718  # live, in the Region of your AWS settings
 express-path explain data-private  # what has this Name tag: a subnet, a route table, or a VPC
-express-path explain rtb-0a1b2c3d4e5f60718 --from-dump dump  # every path of a route table's subnets, without AWS
+express-path explain rtb-0a1b2c3d4e5f60718 --from-dump dump  # every path of the subnets of a route table, without AWS
 express-path explain subnet-0a1b2c3d4e5f60718 --from scan.json  # what an earlier scan found, without AWS
 express-path explain NAT_GATEWAY  # what a reason means, and what to do about it
 """
