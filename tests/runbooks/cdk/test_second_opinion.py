@@ -128,8 +128,15 @@ def other() -> Iterator[OtherImplementation]:
 
 
 def check_same(run: Run, opinion: Opinion) -> None:
-    """Check that both implementations took the same steps to the same end."""
-    assert opinion.steps == steps(run), opinion.failure
+    """Check that both implementations took the same steps to the same end.
+
+    The step explain reads the run from Systems Manager, which does not know a run of the other implementation, so such a
+    run ends there.
+    """
+    taken = steps(run)
+    if "explain" in taken:
+        taken = taken[: taken.index("explain") + 1]
+    assert opinion.steps == taken, opinion.failure
     assert opinion.succeeded is (status(run) == "Success")
 
 
