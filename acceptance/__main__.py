@@ -7,12 +7,14 @@ changes a setting of the whole account; CLEAN=1 to only delete what RUN left.
 
 import json
 import os
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from botocore.exceptions import ProfileNotFound
 
 from acceptance import plan
 from acceptance.cleanup import clean
@@ -35,9 +37,12 @@ def main() -> int:
     if "PLAN" in os.environ:
         sys.stdout.write(plan.text())
         return 0
+    for number in (signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)  # like Ctrl-C
+    if "CLEAN" in os.environ:
+        _check_what_to_clean()
     with _environment() as stays:
-        run = Run()
-        os.environ["RUN"] = run.id
+        run = _connect()
         if "CLEAN" in os.environ:
             clean(run)
             run.state.remove()
@@ -51,6 +56,26 @@ def main() -> int:
     if run.state.failed:
         return 1
     return _compare(OUTPUT / run.where) if run.is_sandbox else 0
+
+
+def _check_what_to_clean() -> None:
+    """Exit unless the environment says which run to delete, and where: a new sandbox has nothing of any run."""
+    if not os.environ.get("RUN"):
+        sys.exit("Name the run to delete: make acceptance-clean RUN=... PROFILE=... REGION=...")
+    if "PROFILE" not in os.environ and SANDBOX not in os.environ:
+        sys.exit(f"Name where the run is: make acceptance-clean RUN={os.environ['RUN']} PROFILE=... REGION=...")
+
+
+def _connect() -> Run:
+    """Return the run in this account and Region. Exit if it has begun elsewhere, or the profile does not exist."""
+    try:
+        run = Run()
+    except ProfileNotFound as error:
+        sys.exit(str(error))
+    if run.state.place and run.state.place != run.place:
+        sys.exit(f"Run {run.id} has begun in {run.state.place}, not in {run.place}.")
+    os.environ["RUN"] = run.id
+    return run
 
 
 def _test(run: Run) -> int:
@@ -101,11 +126,10 @@ def _compare(made: Path) -> int:
 def _interrupted(run: Run, *, stays: bool) -> None:
     """Say how to go on, or forget the run if its sandbox ends with it."""
     if stays:
-        where = "" if run.is_sandbox else f" PROFILE={os.environ['PROFILE']} REGION={run.region}"
         sys.stderr.write(
             f"The run is interrupted. What it made stays{'' if run.is_sandbox else ', and costs'}.\n"
-            f"To continue:        make acceptance RUN={run.id}{where}\n"
-            f"To delete all of it: make acceptance-clean RUN={run.id}{where}\n"
+            f"To continue:         {run.command('acceptance')}\n"
+            f"To delete all of it: {run.command('acceptance-clean')}\n"
         )
     else:
         run.state.remove()
@@ -131,14 +155,12 @@ def _environment() -> Iterator[bool]:
 
 
 def _begin(run: Run) -> None:
-    """Continue the run if it has begun in this account and Region, or check what it needs, show what it costs, and ask.
+    """Continue the run if it has begun, or check what it needs, show what it costs, and ask.
 
     Exit if it cannot begin, or if the answer is not yes.
     """
     where = f"Run {run.id} in {run.place} ({run.where})"
     if run.state.place:
-        if run.state.place != run.place:
-            sys.exit(f"Run {run.id} has begun in {run.state.place}, not in {run.place}.")
         sys.stdout.write(f"{where} continues.\n")
         return
     if found := problems(run):

@@ -16,9 +16,9 @@ RUNNING = {"Key": "ExecutionStatus", "Values": ["InProgress", "Pending", "Waitin
 
 def clean(run: Run) -> None:
     """Delete everything of the run, and look again until nothing is left. TimeoutError if something stays."""
-    sys.stderr.write(f"Cleaning up. If this is interrupted: make acceptance-clean RUN={run.id}\n")
+    sys.stderr.write(f"Cleaning up. If this is interrupted: {run.command('acceptance-clean')}\n")
     run.until("an account without anything of the run", lambda: not _delete(run))
-    sys.stderr.write("Nothing of the run is left.\n")
+    sys.stderr.write(f"Nothing of the run is left in {run.place}.\n")
 
 
 def _delete(run: Run) -> bool:

@@ -1,6 +1,10 @@
-"""What interrupts a run, so that nothing is a result of it: Ctrl-C, credentials that expire, and a network that is gone."""
+"""What interrupts a run, so that nothing is a result of it.
+
+That is Ctrl-C, or another signal to end, credentials that expire, a network that is gone, and an upload that fails.
+"""
 
 from collections.abc import Generator
+from subprocess import CalledProcessError
 from typing import Any
 
 import pytest
@@ -31,7 +35,7 @@ def is_interruption(error: BaseException) -> bool:
     """Return whether an error says nothing about AWS, so that the run can be continued once its cause is gone."""
     if isinstance(error, ClientError):
         return str(error.response["Error"]["Code"]) in EXPIRED
-    return isinstance(error, (KeyboardInterrupt, *OUTSIDE))
+    return isinstance(error, (CalledProcessError, KeyboardInterrupt, *OUTSIDE))
 
 
 class Continuing:

@@ -56,6 +56,11 @@ class Run:
         """The account and the Region."""
         return f"{self.account_id}, {self.region}"
 
+    def command(self, target: str) -> str:
+        """Return the command that runs a target of make for this run, where it takes place."""
+        where = "" if self.is_sandbox else f" PROFILE={os.environ['PROFILE']} REGION={self.region}"
+        return f"make {target} RUN={self.id}{where}"
+
     def begin(self) -> None:
         """Count the seconds of the next fact from now."""
         self._begun = time.monotonic()

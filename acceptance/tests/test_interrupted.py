@@ -88,16 +88,16 @@ def go_on(**variables: str) -> str:
 def test_run_is_continued(run_id: str, tmp_path: Path) -> None:
     """After three interruptions, a run ends with the facts and the calls of one without any, and asks nothing twice.
 
-    They come in a probe, in a deployment, and while a heal waits for an approval: by Ctrl-C, and by the end of the process.
+    They come in a probe, in a deployment, and while a heal waits for an approval: by Ctrl-C, by a kill, and by a request to end.
     """
     before, done = inventory(), list[str]()
     for stage, number in (
         ("test_runbook ", signal.SIGINT),
         ("test_first_deployment ", signal.SIGKILL),
-        ("test_approvals ", signal.SIGINT),
+        ("test_approvals ", signal.SIGTERM),
     ):
         printed = interrupt(stage, tmp_path, number)
-        if number is signal.SIGINT:
+        if number is not signal.SIGKILL:
             assert f"make acceptance RUN={run_id}" in printed
         assert not [test for test in done if f"{test} " in printed]
         done = json.loads(file_of(run_id).read_text())["done"]
