@@ -3,7 +3,7 @@
 import pytest
 
 from config_rule_sandbox.networks.account import Account
-from config_rule_sandbox.networks.central_egress import Hub, attach, attach_to_core_network
+from config_rule_sandbox.networks.central_egress import Hub, attach, attach_to_core_network, connect_over
 from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
 from express_path.adapters.entrances import with_entrances
@@ -209,3 +209,86 @@ def test_only_attachments_of_the_vpc_are_described(aws: Aws, sandbox: Sandbox, b
     assert [call.operation for call in sandbox.calls].count("GetVpcAttachment") == 1
     sandbox.faults.fail("networkmanager", "GetVpcAttachment", "ResourceNotFoundException", 404)
     assert read(aws, vpc.vpc).core_network_attachments == {}
+
+
+def connected(builder: Account) -> tuple[Hub, Private, str]:
+    """Return a hub whose spokes' traffic goes into a tunnel over a VPC's attachment, to an appliance in its private subnet."""
+    hub, vpc = Hub(builder), Private(builder)
+    dedicated = builder.subnet(vpc.vpc, builder.table(vpc.vpc))
+    attachment = attach(builder, hub.gateway, vpc.vpc, dedicated)
+    builder.route(vpc.public, "10.0.0.0/8", TransitGatewayId=hub.gateway)
+    connect_id = connect_over(builder, attachment)
+    hub.lead("128.0.0.0/1", connect_id)
+    hub.lead("0.0.0.0/1", connect_id)
+    return hub, vpc, connect_id
+
+
+def appliance_in(builder: Account, subnet_id: str) -> str:
+    """Make a network interface that forwards traffic in a subnet, and return it."""
+    made = builder.ec2.create_network_interface(SubnetId=subnet_id)["NetworkInterface"]["NetworkInterfaceId"]
+    builder.ec2.modify_network_interface_attribute(NetworkInterfaceId=made, SourceDestCheck={"Value": False})
+    return str(made)
+
+
+def test_transport_of_a_connect_attachment_and_its_appliance_are_read(
+    aws: Aws, sandbox: Sandbox, builder: Builder
+) -> None:
+    """The table of the appliance's subnet is blocked; that of another VPC behind the same transit gateway is not."""
+    hub, vpc, connect_id = connected(builder)
+    other = Private(builder)
+    attach(builder, hub.gateway, other.vpc, other.subnet)
+    builder.route(other.public, "10.0.0.0/8", TransitGatewayId=hub.gateway)
+    for private in (vpc, other):
+        appliance_in(builder, private.subnet)
+    sandbox.calls.clear()
+    snapshot = read(aws, vpc.vpc)
+    assert list(snapshot.transit_gateway_connects or ()) == [connect_id]
+    assert len(sandbox.calls.of("ec2", "DescribeTransitGatewayConnects")) == 1
+    assert len(sandbox.calls.of("ec2", "DescribeNetworkInterfaces")) == 1
+    assert codes(snapshot, vpc.table) == ["TRANSIT_UNKNOWN"]
+    assert codes(read(aws, other.vpc), other.table) == []
+    everything = read(aws, None)
+    assert (codes(everything, vpc.table), codes(everything, other.table)) == (["TRANSIT_UNKNOWN"], [])
+
+
+def test_vpc_without_an_appliance_is_healed_and_unreadable_ones_are_not(
+    aws: Aws, sandbox: Sandbox, builder: Builder
+) -> None:
+    """Without a permission, the Connect attachment may run over any VPC's attachment, or an appliance be in any subnet."""
+    hub, vpc, _ = connected(builder)
+    assert codes(read(aws, vpc.vpc), vpc.table) == []
+    sandbox.faults.deny("ec2", "DescribeNetworkInterfaces")
+    assert codes(read(aws, vpc.vpc), vpc.table) == ["TRANSIT_UNKNOWN"]
+    sandbox.faults.clear()
+    other = Private(builder)
+    attach(builder, hub.gateway, other.vpc, other.subnet)
+    builder.route(other.public, "10.0.0.0/8", TransitGatewayId=hub.gateway)
+    appliance_in(builder, other.subnet)
+    sandbox.faults.deny("ec2", "DescribeTransitGatewayConnects")
+    snapshot = read(aws, other.vpc)
+    assert "ec2:DescribeTransitGatewayConnects" in snapshot.denied
+    assert codes(snapshot, other.table) == ["TRANSIT_UNKNOWN"]
+
+
+def test_connect_attachments_of_another_account_are_read_with_the_network_role(aws: Aws, sandbox: Sandbox) -> None:
+    """The owner of the transit gateway lists them."""
+    owner, account = Account(sandbox, NETWORK_ACCOUNT), Account(sandbox)
+    hub, vpc = Hub(owner), Private(account)
+    hub.share(account)
+    attachment = attach(account, hub.gateway, vpc.vpc, account.subnet(vpc.vpc, account.table(vpc.vpc)))
+    owner.ec2.accept_transit_gateway_vpc_attachment(TransitGatewayAttachmentId=attachment)
+    account.route(vpc.public, "10.0.0.0/8", TransitGatewayId=hub.gateway)
+    appliance_in(account, vpc.subnet)
+    assert codes(read(aws, vpc.vpc, ROLE), vpc.table) == []
+    for destination in ("128.0.0.0/1", "0.0.0.0/1"):
+        hub.lead(destination, connect_over(owner, attachment))
+    assert codes(read(aws, vpc.vpc, ROLE), vpc.table) == ["TRANSIT_UNKNOWN"]
+
+
+def test_no_connect_attachment_needs_no_further_call(aws: Aws, sandbox: Sandbox) -> None:
+    """A transit gateway without one is the usual case."""
+    hub = Hub(Account(sandbox))
+    sandbox.calls.clear()
+    read(aws, hub.vpc)
+    assert not sandbox.calls.of("ec2", "DescribeTransitGatewayConnects")
+    assert not sandbox.calls.of("ec2", "DescribeNetworkInterfaces")

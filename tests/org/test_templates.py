@@ -10,7 +10,7 @@ import pytest
 from config_rule_sandbox.cloudformation.text import read
 from config_rule_sandbox.iam.policies import Authorization, is_allowed
 from config_rule_sandbox.networks.account import Account
-from config_rule_sandbox.networks.central_egress import Hub, Spoke
+from config_rule_sandbox.networks.central_egress import Hub, Spoke, connect_over
 from config_rule_sandbox.networks.public_sides import BehindFirewall, BehindNatInstance
 from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
@@ -318,6 +318,7 @@ def test_role_allows_what_the_rule_reads_there_and_no_more(sandbox: Sandbox, net
     hub.share(home)
     spoke = hub.join(home)
     hub.decide_by_policy(Spoke(network, hub.gateway, ("a",)).attachment)
+    hub.lead("192.0.2.0/24", connect_over(network, hub.attachment))
     rule = Rule(sandbox, {"networkRoleArn": NETWORK_ROLE})
     sandbox.calls.clear()
     delivery = rule.loop.scheduled()

@@ -504,6 +504,7 @@ def attachment_row(  # one parameter for each option of a network file
     table: str | None = None,
     vpc_owner: str = "",
     subnets: object = None,  # noqa: ARG001  # in the row of DescribeTransitGatewayVpcAttachments
+    transport: object = None,  # noqa: ARG001  # in the row of DescribeTransitGatewayConnects
     appliance_mode: bool = False,  # noqa: ARG001  # likewise
     fields: Row | None = None,
 ) -> Row:
@@ -534,6 +535,18 @@ def vpc_attachment_row(gateway_id: str, attachment_id: str, owner: str, options:
         "Options": {
             "ApplianceModeSupport": "enable" if options.get("appliance_mode") else "disable",
         },
+        "Tags": tag_list(attachment_id, None),
+    }
+
+
+def connect_row(gateway_id: str, attachment_id: str, transport: str) -> Row:
+    """Return a row of DescribeTransitGatewayConnects."""
+    return {
+        "TransitGatewayAttachmentId": attachment_id,
+        "TransportTransitGatewayAttachmentId": transport,
+        "TransitGatewayId": gateway_id,
+        "State": "available",
+        "Options": {"Protocol": "gre"},
         "Tags": tag_list(attachment_id, None),
     }
 
@@ -742,6 +755,11 @@ def _transit_gateway(
     every = [attachment_row(id, key, owner=owner, **options) for key, options in attachments.items()]
     of_vpcs = [vpc_attachment_row(id, key, owner, options) for key, options in attachments.items() if "vpc" in options]
     responses = _listed(dump.ATTACHMENTS, every) | _listed(dump.VPC_ATTACHMENTS, of_vpcs)
+    connects = [
+        connect_row(id, key, options["transport"]) for key, options in attachments.items() if "transport" in options
+    ]
+    if connects:
+        responses |= _listed(dump.TRANSIT_GATEWAY_CONNECTS, connects)
     for table_id, entries in (policy_tables or {}).items():
         rows = [policy_entry_row(**options) for options in entries]
         responses[f"{dump.POLICIES_FOLDER}/{table_id}.json"] = {"TransitGatewayPolicyTableEntries": rows}

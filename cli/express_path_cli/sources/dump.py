@@ -5,7 +5,7 @@ import re
 import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from express_path.adapters.records import (
     shared_subnet_ids,
     shows_express_lists,
     subnet,
+    transit_gateway_connects,
     transit_gateway_policy_table,
     transit_gateway_route_table,
     transit_gateways_of_tables,
@@ -84,6 +85,9 @@ TRANSIT_GATEWAY_ROUTE_TABLES = DumpFile(
     "transit-gateway-route-tables.json",
     "TransitGatewayRouteTables",
     "aws ec2 describe-transit-gateway-route-tables",
+)
+TRANSIT_GATEWAY_CONNECTS = DumpFile(
+    "transit-gateway-connects.json", "TransitGatewayConnects", "aws ec2 describe-transit-gateway-connects"
 )
 DIRECTORY_BUCKETS = DumpFile("directory-buckets.json", "Buckets", "aws s3api list-directory-buckets")
 SHARED_SUBNETS = DumpFile(
@@ -376,10 +380,13 @@ def read_folder(folder: Path) -> Folder:
         transit_gateway_route_tables=_transit_gateway_route_tables(folder),
         transit_gateway_policy_tables=_transit_gateway_policy_tables(folder),
         transit_gateway_of_table=_transit_gateway_of_table(folder),
+        transit_gateway_connects=_transit_gateway_connects(folder),
         core_network_attachments=_core_network_attachments(folder),
         has_directory_buckets=_has_directory_buckets(folder),
         shared_subnet_ids=_shared_subnet_ids(folder),
     )
+    if interfaces.complete is not None and not interfaces.incomplete:
+        snapshot = replace(snapshot, interfaces_listed_in=snapshot.own_vpcs)
     check_express_lists(folder, snapshot)
     _check_account(folder, snapshot)
     return Folder(snapshot, interfaces.incomplete)
@@ -540,6 +547,14 @@ def _transit_gateway_of_table(folder: Path) -> dict[str, str] | None:
         return None
     with faults_of(folder / TRANSIT_GATEWAY_ROUTE_TABLES.name):
         return transit_gateways_of_tables(described)
+
+
+def _transit_gateway_connects(folder: Path) -> dict[str, frozenset[str]] | None:
+    described = read_optional(folder, TRANSIT_GATEWAY_CONNECTS)
+    if described is None:
+        return None
+    with faults_of(folder / TRANSIT_GATEWAY_CONNECTS.name):
+        return transit_gateway_connects(described)
 
 
 def _core_network_attachments(folder: Path) -> dict[str, TransitGatewayAttachment] | None:

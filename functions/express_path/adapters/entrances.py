@@ -8,11 +8,13 @@ from express_path.adapters.aws import Aws, Expecting, OptionalReads, calling, pa
 from express_path.adapters.network_reader import SnapshotReader, read_transit_gateway_routes, read_transit_gateways
 from express_path.adapters.records import (
     core_network_attachment,
+    network_interface,
+    transit_gateway_connects,
     transit_gateway_route_table,
     transit_gateways_of_tables,
 )
 from express_path.adapters.roles import assuming
-from express_path.domain.heal.entrances import unknown_gateways
+from express_path.domain.heal.entrances import has_connects, unknown_gateways
 from express_path.domain.network.resources import RouteTable, TargetKind, TransitGatewayAttachment, target_ids
 from express_path.domain.network.snapshot import Snapshot
 from express_path.fields import Description
@@ -39,6 +41,10 @@ def with_entrances(aws: Aws, reader: SnapshotReader, snapshot: Snapshot, vpc_id:
         if role:
             snapshot = _with_tables(role, snapshot, optional)
             snapshot = SnapshotReader(role).with_lists_of_transit_gateways(snapshot, optional)
+        if has_connects(snapshot):
+            for account in filter(None, (aws, role)):
+                snapshot = _with_connects(account, snapshot, optional)
+            snapshot = _with_appliances(aws, snapshot, vpc_id, optional)
     if networks:
         snapshot = replace(snapshot, core_network_attachments=optional.read(partial(_core_attachments, aws, tables)))
     return replace(snapshot, denied=tuple(dict.fromkeys((*snapshot.denied, *optional.denied))))
@@ -59,6 +65,32 @@ def _with_tables(aws: Aws, snapshot: Snapshot, optional: OptionalReads) -> Snaps
         snapshot,
         transit_gateway_route_tables=tables or None,
         transit_gateway_of_table={**(snapshot.transit_gateway_of_table or {}), **found} or None,
+    )
+
+
+def _with_connects(aws: Aws, snapshot: Snapshot, optional: OptionalReads) -> Snapshot:
+    """Add the Connect attachments that an account lists."""
+    rows = optional.read(lambda: pages(aws.ec2, "ec2", "describe_transit_gateway_connects", "TransitGatewayConnects"))
+    if rows is None:
+        return snapshot
+    connects = {**(snapshot.transit_gateway_connects or {}), **transit_gateway_connects(rows)}
+    return replace(snapshot, transit_gateway_connects=connects)
+
+
+def _with_appliances(aws: Aws, snapshot: Snapshot, vpc_id: str | None, optional: OptionalReads) -> Snapshot:
+    """Add the network interfaces that may forward the traffic of a Connect attachment, in one of the account's VPCs or all."""
+    filters = [{"Name": "source-dest-check", "Values": ["false"]}]
+    if vpc_id:
+        filters.append({"Name": "vpc-id", "Values": [vpc_id]})
+    operation, field = "describe_network_interfaces", "NetworkInterfaces"
+    rows = optional.read(lambda: pages(aws.ec2, "ec2", operation, field, Filters=filters))
+    if rows is None:
+        return snapshot
+    found = {interface.id: interface for interface in map(network_interface, rows)}
+    return replace(
+        snapshot,
+        network_interfaces={**found, **(snapshot.network_interfaces or {})},
+        interfaces_listed_in=frozenset(each for each in snapshot.own_vpcs if vpc_id in (None, each)),
     )
 
 

@@ -303,6 +303,7 @@ def network_interface(description: Description) -> NetworkInterface:
         source_dest_check=flag(description, "SourceDestCheck", interface_id),
         instance_id=shown(attachment, "InstanceId", interface_id) or None,
         device_index=number(attachment, "DeviceIndex", interface_id),
+        is_managed=flag(description, "RequesterManaged", interface_id),
     )
 
 
@@ -375,7 +376,13 @@ def transit_gateway_route_table(table_id: str, response: Description) -> Transit
     """Return the record of a SearchTransitGatewayRoutes response; AdditionalRoutesAvailable: it left routes out."""
     found = rows(response, "Routes", table_id)
     routes = tuple(route for description in found for route in _equal_routes(description, table_id))
-    return TransitGatewayRouteTable(table_id, routes, truncated=flag(response, "AdditionalRoutesAvailable", table_id))
+    shown_types = {
+        shown(attachment, "TransitGatewayAttachmentId", table_id): shown(attachment, "ResourceType", table_id).lower()
+        for description in found
+        for attachment in rows(description, "TransitGatewayAttachments", table_id)
+    }
+    truncated = flag(response, "AdditionalRoutesAvailable", table_id)
+    return TransitGatewayRouteTable(table_id, routes, truncated, shown_types)
 
 
 def transit_gateway_policy_table(table_id: str, entries: Iterable[Description]) -> TransitGatewayPolicyTable:
@@ -711,6 +718,18 @@ def transit_gateways_of_tables(described: Iterable[Description]) -> dict[str, st
         if not table_id or target_kind(gateway_id) is not TargetKind.TRANSIT_GATEWAY:
             return {}
         found[table_id] = gateway_id
+    return found
+
+
+def transit_gateway_connects(described: Iterable[Description]) -> dict[str, frozenset[str]]:
+    """Return the transport attachment of each Connect attachment of DescribeTransitGatewayConnects; empty if it is not shown.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_TransitGatewayConnect.html
+    """
+    found = {}
+    for description in described:
+        connect_id = _own_id(description, "TransitGatewayAttachmentId", "TransitGatewayConnects")
+        found[connect_id] = frozenset({shown(description, "TransportTransitGatewayAttachmentId", connect_id)})
     return found
 
 

@@ -128,6 +128,14 @@ def attach(account: Account, gateway_id: str, vpc_id: str, *subnet_ids: str, **o
     return str(made["TransitGatewayVpcAttachment"]["TransitGatewayAttachmentId"])
 
 
+def connect_over(account: Account, attachment_id: str) -> str:
+    """Make a Connect attachment over the attachment of a VPC and return it."""
+    made = account.ec2.create_transit_gateway_connect(
+        TransportTransitGatewayAttachmentId=attachment_id, Options={"Protocol": "gre"}
+    )
+    return str(made["TransitGatewayConnect"]["TransitGatewayAttachmentId"])
+
+
 def attach_to_core_network(account: Account, vpc_id: str, *subnet_ids: str) -> tuple[str, str]:
     """Attach a VPC to a new core network by some of its subnets; return the network's ARN, and the attachment."""
     manager = account.sandbox.client("networkmanager", credentials=account.credentials)

@@ -14,7 +14,7 @@ import pytest
 from typer.testing import Result
 
 from config_rule_sandbox.networks.account import Account
-from config_rule_sandbox.networks.central_egress import Hub, Spoke, attach_to_core_network
+from config_rule_sandbox.networks.central_egress import Hub, Spoke, attach_to_core_network, connect_over
 from config_rule_sandbox.networks.public_sides import BehindFirewall
 from config_rule_sandbox.pytest_plugin import emptied
 from config_rule_sandbox.server import Sandbox
@@ -37,6 +37,7 @@ OPTIONAL = {
     "managed-prefix-list-entries/": ("ec2", "GetManagedPrefixListEntries"),
     "transit-gateway-attachments.json": ("ec2", "DescribeTransitGatewayAttachments"),
     "transit-gateway-vpc-attachments.json": ("ec2", "DescribeTransitGatewayVpcAttachments"),
+    "transit-gateway-connects.json": ("ec2", "DescribeTransitGatewayConnects"),
     "transit-gateway-route-tables.json": ("ec2", "DescribeTransitGatewayRouteTables"),
     "transit-gateway-routes/": ("ec2", "SearchTransitGatewayRoutes"),
     "transit-gateway-policy-table-entries/": ("ec2", "GetTransitGatewayPolicyTableEntries"),
@@ -57,6 +58,7 @@ def with_network(running_sandbox: Sandbox) -> Iterator[Sandbox]:
         BehindFirewall(account, firewall_of=firewall)
         hub = Hub(account)
         hub.join(account)
+        connect_over(account, hub.attachment)
         by_policy = Spoke(account, hub.gateway, ("a",))
         hub.decide_by_policy(by_policy.attachment, {"Protocol": "6"})
         network_arn, _ = attach_to_core_network(account, hub.vpc, hub.public)

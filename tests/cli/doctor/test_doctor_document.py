@@ -12,7 +12,7 @@ from config_rule_sandbox.config.results import Result, results_of
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.iam.requests import enforced
 from config_rule_sandbox.networks.account import Account
-from config_rule_sandbox.networks.central_egress import Hub, Spoke, attach_to_core_network
+from config_rule_sandbox.networks.central_egress import Hub, Spoke, attach_to_core_network, connect_over
 from config_rule_sandbox.networks.public_sides import BehindFirewall
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.service_quotas.quotas import applied_quotas
@@ -114,9 +114,10 @@ def test_explain_needs_only_two_statements(sandbox: Sandbox, builder: Builder) -
 def test_hubs_need_a_statement_of_their_own(
     sandbox: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
-    """It shows which tables lead to a VPC: those of its transit gateway, and its attachments to core networks."""
+    """It shows which tables lead to a VPC: those of its transit gateway, with tunnels, and its attachments to core networks."""
     account = Account(sandbox)
     hub = Hub(account)
+    connect_over(account, hub.attachment)
     hub.join(account)
     network_arn, _ = attach_to_core_network(account, hub.vpc, hub.public)
     account.route(hub.public_table, "172.16.0.0/12", CoreNetworkArn=network_arn)

@@ -37,7 +37,7 @@ from tests.support.new_forms import (
 NETWORKS = (
     *("nat-instance-beside-the-endpoint", "regional-nat-gateway-own-table", "customer-list-to-nat"),
     *("transit-gateway-inspection-vpc", "transit-gateway-prefix-list-reference", "transit-gateway-firewall-attachment"),
-    "transit-gateway-policy-table-entries",
+    *("transit-gateway-policy-table-entries", "transit-gateway-connect-attachment"),
     *(
         "firewall-in-another-vpc",
         "proxy-firewall-by-its-nat-gateway",
@@ -74,6 +74,7 @@ OPERATIONS = {
     "transit-gateway-attachments.json": ("ec2", "DescribeTransitGatewayAttachments"),
     "transit-gateway-vpc-attachments.json": ("ec2", "DescribeTransitGatewayVpcAttachments"),
     "transit-gateway-route-tables.json": ("ec2", "DescribeTransitGatewayRouteTables"),
+    "transit-gateway-connects.json": ("ec2", "DescribeTransitGatewayConnects"),
     "shared-subnets.json": ("ram", "ListResources"),
     "managed-prefix-list-entries": ("ec2", "GetManagedPrefixListEntries"),
     "transit-gateway-routes": ("ec2", "SearchTransitGatewayRoutes"),
@@ -98,6 +99,7 @@ BAD_INPUT: Mapping[str, str] = {
                 "Entries",
             ),
             *("TransitGatewayAttachments", "TransitGatewayVpcAttachments", "TransitGatewayRouteTables", "resources"),
+            "TransitGatewayConnects",
             *("Firewall", "VpcEndpointAssociation", "TransitGatewayRoutes", "TransitGatewayPolicyTableEntries"),
         ),
         "without it, the file is the answer of another call",

@@ -26,6 +26,11 @@ OPTIONAL: dict[str, dict[str, Any]] = {
     "transit-gateway-route-tables.json": {
         "TransitGatewayRouteTables": [{"TransitGatewayRouteTableId": "tgw-rtb-1", "TransitGatewayId": "tgw-1"}]
     },
+    "transit-gateway-connects.json": {
+        "TransitGatewayConnects": [
+            {"TransitGatewayAttachmentId": "tgw-attach-9", "TransportTransitGatewayAttachmentId": "tgw-attach-1"}
+        ]
+    },
     "core-network-attachments/attachment-1.json": {
         "VpcAttachment": {
             "Attachment": {
@@ -67,6 +72,7 @@ def test_the_required_files_alone(tmp_path: Path) -> None:
     assert (network.account_id, network.region, list(network.vpcs)) == (ACCOUNT, REGION, ["vpc-1"])
     assert network.network_interfaces is network.firewalls is None
     assert network.transit_gateway_attachments is network.transit_gateway_route_tables is None
+    assert network.transit_gateway_connects is None
     assert region.accounts == (DumpedAccount(Account(ACCOUNT), ("subnet-1",)),)
 
 
@@ -82,6 +88,7 @@ def test_every_optional_file(tmp_path: Path) -> None:
     assert (network.transit_gateway_attachments or {})["tgw-attach-1"].subnet_ids == ("subnet-1",)
     assert list(network.transit_gateway_route_tables or ()) == ["tgw-rtb-1"]
     assert network.transit_gateway_of_table == {"tgw-rtb-1": "tgw-1"}
+    assert network.transit_gateway_connects == {"tgw-attach-9": {"tgw-attach-1"}}
     assert (network.core_network_attachments or {})["attachment-1"].subnet_ids == ("subnet-1",)
     assert list(network.firewalls or ()) == [FIREWALL["FirewallArn"]]
     assert region.accounts[0].account.has_directory_buckets is True

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from express_path.domain.heal.records import Action, Blocker
-from express_path.domain.heal.transit import cut_off
+from express_path.domain.heal.transit import cut_off, transit_concerns
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.merging import merged
 from express_path.domain.network.resources import (
@@ -838,6 +838,199 @@ def test_such_a_route_to_other_addresses_does_not_matter() -> None:
     other = replace(HERE, id="attachment-2", resource_id="vpc-2")
     network = vpc(transit_routes=(route("0.0.0.0/0", "attachment-2"),))
     assert found_in(replace(network, transit_gateway_attachments=by_id(HERE, other))) == []
+
+
+# --- Connect attachments ---------------------------------------------------------------------------------------------
+
+CONNECT = TransitGatewayAttachment("tgw-attach-9", "tgw-1", "connect", "tgw-attach-1")
+APPLIANCE_HERE = NetworkInterface("eni-app", "subnet-1", source_dest_check=False, instance_id="i-app")
+APPLIANCE_APART = replace(APPLIANCE_HERE, subnet_id="subnet-app")
+TO_CONNECT = (route("0.0.0.0/0", "tgw-attach-9"),)
+
+
+def tunneled(
+    lead: tuple[Route, ...] | None = TO_CONNECT,
+    *,
+    transport: str | None = "tgw-attach-1",
+    types: dict[str, str] | None = None,
+    listed: tuple[TransitGatewayAttachment, ...] = (CONNECT,),
+    interfaces: tuple[NetworkInterface, ...] = (APPLIANCE_HERE,),
+    **more: Any,
+) -> Snapshot:
+    """Return a VPC whose attachment has a subnet of its own that leads nowhere, with a Connect attachment tgw-attach-9.
+
+    lead are the routes of the transit gateway's table, and types what they show. rtb-1 governs subnet-1, as ever.
+    """
+    network = vpc(
+        attachment=ENTRY_SUBNET,
+        transit_routes=lead,
+        subnets=(subnet("subnet-tgw"), subnet("subnet-app"), *more.pop("subnets", ())),
+        tables=(
+            table("rtb-tgw", subnets=("subnet-tgw",)),
+            table("rtb-app", BACK, subnets=("subnet-app",)),
+            *more.pop("tables", ()),
+        ),
+        transit_gateway_connects=None if transport is None else {"tgw-attach-9": frozenset({transport})},
+        network_interfaces=by_id(*interfaces),
+        interfaces_listed_in=more.pop("interfaces_listed_in", frozenset({"vpc-1"})),
+        **more,
+    )
+    shown = {"tgw-attach-9": "connect"} if types is None else types
+    tables = network.transit_gateway_route_tables
+    if tables:
+        tables = by_id(replace(tables["tgw-rtb-1"], attachment_types=shown))
+    attachments = {**(network.transit_gateway_attachments or {}), **by_id(*listed)}
+    return replace(network, transit_gateway_attachments=attachments, transit_gateway_route_tables=tables)
+
+
+OTHER_TRANSPORT = "tgw-attach-2"
+OF_NEW_FORM = replace(CONNECT, id="attach-9")
+INTO_TUNNELS = {
+    "over this VPC's attachment": tunneled(),
+    "whose transport cannot be read": tunneled(transport=None),
+    "whose transport is not shown": tunneled(transport=""),
+    "whose transport has a new form": tunneled(transport="attachment 1"),
+    "that is not among the readable ones": replace(tunneled(), transit_gateway_connects={}),
+    "that only the route shows": tunneled(listed=()),
+    "that only the list shows": tunneled(types={}),
+    "of a type that is not known": tunneled(
+        transport=None, types={"tgw-attach-9": "tunnel"}, listed=(replace(CONNECT, resource_type="tunnel"),)
+    ),
+    "of a type that is not shown": tunneled(transport=None, types={"tgw-attach-9": ""}, listed=()),
+    "for a part": tunneled((route("0.0.0.0/0", "tgw-attach-2"), route("198.51.100.128/25", "tgw-attach-9"))),
+    "while interfaces cannot be read": tunneled(interfaces=(), interfaces_listed_in=frozenset()),
+    "with an interface whose subnet is not shown": tunneled(interfaces=(replace(APPLIANCE_HERE, subnet_id=""),)),
+    "behind a firewall": tunneled(
+        interfaces=(APPLIANCE_APART,),
+        vpc_endpoints=by_id(endpoint("vpce-fw", endpoint_type="gatewayloadbalancer", subnet_ids=("subnet-1",))),
+        firewalls=firewalls("vpce-fw"),
+        route_tables={
+            **tunneled().route_tables,
+            "rtb-app": table("rtb-app", route("0.0.0.0/0", "vpce-fw"), subnets=("subnet-app",)),
+        },
+    ),
+    "although nothing leads back from the NAT": tunneled(nat_routes=()),
+    "while the transit gateway's tables cannot be read": tunneled(None),
+    "of an unreadable list": tunneled((route("pl-unread", "tgw-attach-9"),)),
+}
+
+
+@pytest.mark.parametrize("network", INTO_TUNNELS.values(), ids=INTO_TUNNELS)
+def test_traffic_that_comes_in_a_tunnel_may_consult_the_table_of_the_appliance(network: Snapshot) -> None:
+    """Whether the appliance translates it to an address that the endpoint serves is not known: TRANSIT_UNKNOWN."""
+    assert found_in(network) == [Blocker.TRANSIT_UNKNOWN]
+
+
+PAST_THE_TABLE = {
+    "over another VPC's attachment": tunneled(transport=OTHER_TRANSPORT),
+    "whose transport is listed, in a new form": tunneled(transport="attach-9", listed=(CONNECT, OF_NEW_FORM)),
+    "to which no route for the service leads": tunneled((route("10.1.0.0/16", "tgw-attach-9"),)),
+    "behind a blackhole": tunneled((route("0.0.0.0/0", "tgw-attach-9", state="blackhole"),)),
+    "which a longer route hides": tunneled((*TO_CONNECT, route("198.51.100.0/24", "tgw-attach-2"))),
+    "to another type of attachment": tunneled(
+        types={"tgw-attach-9": "vpn"}, listed=(replace(CONNECT, resource_type="vpn"),), transport=None
+    ),
+    "of another transit gateway": tunneled(None, listed=(replace(CONNECT, transit_gateway_id="tgw-2"),)),
+    "whose appliance is in another subnet": tunneled(interfaces=(APPLIANCE_APART,)),
+    "without an appliance": tunneled(interfaces=()),
+    "with an interface that forwards nothing": tunneled(interfaces=(replace(APPLIANCE_HERE, source_dest_check=True),)),
+    "with an interface of AWS": tunneled(interfaces=(replace(APPLIANCE_HERE, is_managed=True),)),
+    "unreadable, and nothing leads back": tunneled(None, nat_routes=()),
+}
+
+
+@pytest.mark.parametrize("network", PAST_THE_TABLE.values(), ids=PAST_THE_TABLE)
+def test_table_that_no_tunneled_traffic_consults_is_healed(network: Snapshot) -> None:
+    """Connect attachments of other VPCs, and tables that no appliance uses, block nothing."""
+    assert found_in(network) == []
+
+
+def test_message_about_a_connect_attachment_says_what_would_decide() -> None:
+    """The permission that shows its transport, or that only somebody who knows the appliance can decide."""
+    message = evidence_of(planned(tunneled()), Blocker.TRANSIT_UNKNOWN)
+    assert message.startswith(
+        "stack parameter WarnOnly decides, because tgw-rtb-1 sends S3 Express traffic of other VPCs"
+    )
+    assert "to the Connect attachment tgw-attach-9, whose appliance in vpc-1 may translate it" in message
+    message = evidence_of(planned(tunneled(transport=None)), Blocker.TRANSIT_UNKNOWN)
+    assert message.startswith(
+        "ec2:DescribeTransitGatewayConnects in the account of the Connect attachment would decide"
+    )
+    assert "tgw-attach-9, which may run over tgw-attach-1" in message
+
+
+def test_traffic_that_leaves_through_the_transit_gateway_behind_an_appliance_consults_its_table() -> None:
+    """An appliance may inspect the traffic of other VPCs and send it back, to a NAT in another VPC."""
+    tables = {"rtb-1": table("rtb-1", route("0.0.0.0/0", "tgw-1"), subnets=("subnet-1",))}
+    network = tunneled(nat_routes=())
+    network = replace(network, route_tables={**network.route_tables, **tables})
+    assert concerns_of(network) == [Blocker.TRANSIT_UNKNOWN]
+
+
+def concerns_of(network: Snapshot) -> list[Blocker]:
+    """Return what traffic of other VPCs would block if rtb-1 were healed, whatever the verdict on its subnet is."""
+    lists = network.express_prefix_lists
+    return [
+        found.code for found in transit_concerns(Tracer(network), network.route_tables["rtb-1"], "vpc-1", lists, "")
+    ]
+
+
+def test_any_account_that_shows_the_transport_of_a_connect_attachment_decides() -> None:
+    """Accounts that disagree may each be right; one that does not show it says nothing."""
+    here, elsewhere, hidden_transport = (
+        tunneled(),
+        tunneled(transport=OTHER_TRANSPORT),
+        tunneled(transport=""),
+    )
+    for first, second, expected in (
+        (here, elsewhere, [Blocker.TRANSIT_UNKNOWN]),
+        (elsewhere, here, [Blocker.TRANSIT_UNKNOWN]),
+        (elsewhere, hidden_transport, []),
+        (hidden_transport, elsewhere, []),
+    ):
+        assert found_in(merged([first, replace(second, account_id="444455556666")])) == expected
+
+
+def test_endpoint_in_the_table_of_an_appliance_may_cut_other_vpcs_off() -> None:
+    """It is never certain. Without a route to the Connect attachment, nothing shows that the appliance is used."""
+    endpoints = by_id(endpoint())
+    tables = {"rtb-1": table("rtb-1", TO_NAT, TO_ENDPOINT, subnets=("subnet-1",))}
+
+    def with_endpoint(network: Snapshot) -> Snapshot:
+        return replace(network, route_tables={**network.route_tables, **tables}, vpc_endpoints=endpoints)
+
+    assert cut_off_in(with_endpoint(tunneled())) == [("rtb-1", "vpce-express", "tgw-attach-1", False)]
+    assert cut_off_in(with_endpoint(tunneled(transport=OTHER_TRANSPORT))) == []
+    assert cut_off_in(with_endpoint(tunneled(None))) == []
+
+
+# --- a list of S3 Express that is not known as a whole ---------------------------------------------------------------
+
+PARTIAL = replace(EXPRESS_LIST, is_partial=True)
+
+
+def test_entries_that_are_not_known_may_be_led_here() -> None:
+    """Other addresses of the service may be where the transit gateway leads here. What is known stays certain."""
+    part = (route("203.0.113.0/24", "tgw-attach-1"),)
+    assert found_in(vpc(transit_routes=part)) == []
+    for entries in (PARTIAL, replace(EXPRESS_LIST, cidrs=None)):
+        assert concerns_of(vpc(transit_routes=part, prefix_lists=by_id(entries))) == [Blocker.TRANSIT_UNKNOWN]
+    message = evidence_of(planned(vpc(transit_routes=part, prefix_lists=by_id(PARTIAL))), Blocker.TRANSIT_UNKNOWN)
+    assert message.startswith("ec2:GetManagedPrefixListEntries would decide")
+    assert Blocker.TRANSIT_TRAFFIC in found_in(vpc(transit_routes=LEADS_HERE, prefix_lists=by_id(PARTIAL)))
+    assert Blocker.TRANSIT_UNKNOWN not in found_in(
+        vpc(transit_routes=(route("0.0.0.0/0", "tgw-attach-2"),), prefix_lists=by_id(PARTIAL))
+    )
+
+
+def test_hub_of_entries_that_are_not_known_is_not_certain() -> None:
+    """Only an address that is known to be the service's makes it certain."""
+    part = (route("203.0.113.0/24", "tgw-attach-1"),)
+    assert cut_off_in(healed(transit_routes=part)) == []
+    found = cut_off_in(healed(transit_routes=part, prefix_lists=by_id(PARTIAL)))
+    assert found == [("rtb-1", "vpce-express", "tgw-attach-1", False)]
+    found = cut_off_in(healed(transit_routes=LEADS_HERE, prefix_lists=by_id(PARTIAL)))
+    assert found == [("rtb-1", "vpce-express", "tgw-attach-1", True)]
 
 
 # --- address families ------------------------------------------------------------------------------------------------

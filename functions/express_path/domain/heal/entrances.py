@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from express_path.domain.network.addresses import Cidr, Family, parse_cidr
+from express_path.domain.network.ids import wrong_form
 from express_path.domain.network.resources import PrefixList, Route, RouteTable, TargetKind, target_ids
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.hops import gateway_of_proxy, trace_from_any
@@ -30,6 +31,14 @@ _ELSEWHERE = frozenset(
 _GONE = frozenset({"deleted", "deleting", "failed", "failing", "rejected", "rejecting"})
 """The states of attachments that carry no traffic (botocore model: ec2 TransitGatewayAttachmentState,
 networkmanager AttachmentState)."""
+_OTHER_TYPES = frozenset(
+    {
+        *("vpc", "vpn", "vpn-concentrator", "direct-connect-gateway", "peering", "tgw-peering"),
+        *("network-function", "client-vpn"),
+    }
+)
+"""The types of transit gateway attachments that are no Connect attachments
+(botocore model: ec2 TransitGatewayAttachmentResourceType)."""
 _NOT_SHOWN = ""
 """In place of the id of a subnet that is not known."""
 _UNLISTED = "the route table of a subnet on the way is not listed"
@@ -43,13 +52,15 @@ class Entrance:
     gateway_id is the transit gateway's id or the core network's ARN. If kind is UNKNOWN, it is the target of a route that
     may lead to such a gateway, empty if that is not shown. attachment_id is empty if the attachment is not listed; then
     each subnet of the VPC may be one of its subnets. If accounts disagree about the attachment, subnet_ids has the subnets
-    that any of them shows.
+    that any of them shows. If connect_ids is not empty, traffic enters in the tunnels of these Connect attachments, which
+    run over attachment_id or may do so, and subnet_ids are those from which an appliance at their end may send it on.
     """
 
     kind: TargetKind
     gateway_id: str
     attachment_id: str
     subnet_ids: tuple[str, ...]
+    connect_ids: tuple[str, ...] = ()
 
 
 def entrances(snapshot: Snapshot, vpc_id: str) -> Iterator[Entrance]:
@@ -68,9 +79,48 @@ def entrances(snapshot: Snapshot, vpc_id: str) -> Iterator[Entrance]:
         for gateway_id in sorted({version.transit_gateway_id for version in versions}):
             attached.add(gateway_id)
             yield Entrance(kind, gateway_id, attachment.id, tuple(sorted(of_attachment)))
+            connect_ids = () if is_core else tuple(_connects_over(snapshot, attachment.id, gateway_id))
+            appliances = _appliance_subnets(snapshot, vpc_id, subnet_ids) if connect_ids else ()
+            if appliances:
+                yield Entrance(kind, gateway_id, attachment.id, appliances, connect_ids)
     for kind, gateway_id in named:
         if gateway_id not in attached:
             yield Entrance(kind, gateway_id, "", subnet_ids)
+
+
+def has_connects(snapshot: Snapshot) -> bool:
+    """Return whether a transit gateway attachment is a Connect attachment, or may be one because its type is not known."""
+    return any(not types <= _OTHER_TYPES for types in snapshot.attachment_types.values())
+
+
+def _connects_over(snapshot: Snapshot, attachment_id: str, gateway_id: str) -> Iterator[str]:
+    """Yield the Connect attachments of a transit gateway that run over a VPC's attachment to it, or may do so.
+
+    A Connect attachment carries traffic in GRE tunnels over its transport attachment, which is that of a VPC or of a Direct
+    Connect gateway, to an appliance (https://docs.aws.amazon.com/vpc/latest/tgw/tgw-connect.html).
+    """
+    listed, transports = snapshot.transit_gateway_attachments or {}, snapshot.transit_gateway_connects or {}
+    for connect_id, types in sorted(snapshot.attachment_types.items()):
+        versions = snapshot.versions_of(listed[connect_id]) if connect_id in listed else ()
+        is_of_gateway = not versions or gateway_id in {version.transit_gateway_id for version in versions}
+        if types <= _OTHER_TYPES or not is_of_gateway:
+            continue
+        for transport_id in transports.get(connect_id, ("",)):
+            is_known = transport_id in listed or not wrong_form(transport_id, "transitGatewayAttachmentId")
+            if transport_id == attachment_id or not is_known:
+                yield connect_id
+                break
+
+
+def _appliance_subnets(snapshot: Snapshot, vpc_id: str, subnet_ids: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the subnets of a VPC from which an appliance may send on traffic of other VPCs, all if that is not known.
+
+    Only an interface whose source/destination check is disabled sends traffic with the address of another source
+    (https://docs.aws.amazon.com/vpc/latest/userguide/work-with-nat-instances.html).
+    """
+    if vpc_id not in snapshot.interfaces_listed_in or not snapshot.forwarding_subnets <= snapshot.subnets.keys():
+        return subnet_ids
+    return tuple(subnet_id for subnet_id in subnet_ids if subnet_id in snapshot.forwarding_subnets)
 
 
 def unknown_gateways(snapshot: Snapshot, vpc_id: str) -> list[str]:
@@ -115,12 +165,13 @@ def _subnets_of(snapshot: Snapshot, vpc_id: str) -> tuple[str, ...]:
 class Passage:
     """How a block of S3 Express addresses passes through a VPC from an entrance.
 
-    trace is from the entrance's subnets. further_traces are from the subnets where hops may send it out that do not show
+    is_certain is false for the block of all addresses, which stands for those of a list that is not known as a whole. trace is from the entrance's subnets. further_traces are from the subnets where hops may send it out that do not show
     their next route table: the other interfaces of appliances, and endpoints that carry nothing now. unclear says where
     any route table of the VPC may be the next one; empty if that is known.
     """
 
     block: Cidr
+    is_certain: bool
     trace: Trace
     further_traces: tuple[Trace, ...]
     unclear: str
@@ -155,12 +206,14 @@ def passages(
     lookups = frozenset({TableLookup(entrance.gateway_id, Family.IPV4)})
     state = TraceState(lookups=lookups, skip_gateway_endpoints=skip_gateway_endpoints)
     for prefix_list in lists:
-        everything = (Cidr(prefix_list.family, 0, 0),)
-        for block in everything if prefix_list.cidrs is None else prefix_list.cidrs:
-            yield _passage(tracer, entrance, block, state)
+        for block in prefix_list.cidrs or ():
+            yield _passage(tracer, entrance, block, state, is_certain=True)
+        if prefix_list.cidrs is None or prefix_list.is_partial:
+            everything = Cidr(prefix_list.family, 0, 0)
+            yield _passage(tracer, entrance, everything, state, is_certain=False)
 
 
-def _passage(tracer: Tracer, entrance: Entrance, block: Cidr, state: TraceState) -> Passage:
+def _passage(tracer: Tracer, entrance: Entrance, block: Cidr, state: TraceState, *, is_certain: bool) -> Passage:
     traces = list[Trace]()
     traced, subnet_ids, unclear = set[str](), set(entrance.subnet_ids), ""
     while subnet_ids or not traces:
@@ -171,7 +224,7 @@ def _passage(tracer: Tracer, entrance: Entrance, block: Cidr, state: TraceState)
             continued = _continued(tracer.snapshot, entrance, outcome)
             subnet_ids |= continued.subnet_ids - traced
             unclear = unclear or continued.unclear
-    return Passage(block, traces[0], tuple(traces[1:]), unclear)
+    return Passage(block, is_certain, traces[0], tuple(traces[1:]), unclear)
 
 
 def outcomes_of(*traces: Trace) -> Iterator[Outcome]:
@@ -271,13 +324,14 @@ def possible_tables(tracer: Tracer, subnet_id: str) -> list[RouteTable | None]:
 def may_come(tracer: Tracer, vpc_id: str, entrance: Entrance, passed: Collection[Passage]) -> bool:
     """Return whether traffic may come through an entrance if it is not known what the gateway leads here.
 
-    None comes if its path ends at a NAT of this VPC from which nothing leads back, or leads out where it came in.
+    None comes if its path ends at a NAT of this VPC from which nothing leads back, or leads out where it came in without an
+    appliance between.
     """
     for passage in passed:
         entering = [
             outcome
             for outcome in outcomes_of(passage.trace)
-            if not (outcome.path and _leads_through(entrance, outcome.path[0]))
+            if entrance.connect_ids or not (outcome.path and _leads_through(entrance, outcome.path[0]))
         ]
         leaving = filter(passage.is_way_out, (*entering, *outcomes_of(*passage.further_traces)))
         if passage.unclear or not all(_ends_without_way_back(tracer, vpc_id, entrance, found) for found in leaving):

@@ -47,17 +47,20 @@ def transit_concerns(
 
     lists are the prefix lists to which the heal adds routes in the table.
     """
-    is_found = False
+    concerned_gateways = set[str]()
     for entrance in entrances(tracer.snapshot, vpc_id):
-        if entrance.kind is TargetKind.UNKNOWN and is_found:
+        if entrance.kind is TargetKind.UNKNOWN and concerned_gateways:
             return  # it may be the gateway about which there is a concern
+        if entrance.connect_ids and entrance.gateway_id in concerned_gateways:
+            continue
         leaving = [passage for passage in passages(tracer, entrance, lists) if passage.leaves]
         is_uncertain = any(None in possible_tables(tracer, subnet_id) for subnet_id in entrance.subnet_ids)
         consulting = [passage for passage in leaving if is_uncertain or table.id in passage.consulted]
         concerned = [passage for passage in leaving if passage in consulting or passage.unclear]
-        leading = next(_tables_that_lead_to(tracer, entrance, _blocks(consulting)), None)
+        certain = [passage.block for passage in consulting if passage.is_certain and not entrance.connect_ids]
+        leading = next(_tables_that_lead_to(tracer, entrance, certain), None)
         if leading:
-            is_found = True
+            concerned_gateways.add(entrance.gateway_id)
             yield Concern(
                 Blocker.TRANSIT_TRAFFIC,
                 table.id,
@@ -67,13 +70,13 @@ def transit_concerns(
                 _FIX.format(entrance.gateway_id, vpc_id),
             )
             continue
-        decides = ""
-        if any(_tables_that_lead_to(tracer, entrance, _blocks(concerned))):
-            decides = _UNCLEAR.format(next(passage.unclear for passage in concerned if passage.unclear))
+        decides, leading = "", next(_tables_that_lead_to(tracer, entrance, _blocks(concerned)), None)
+        if leading:
+            decides = _what_is_unclear(tracer, vpc_id, entrance, leading, concerned)
         elif not _is_whole(tracer, entrance, _blocks(concerned)) and may_come(tracer, vpc_id, entrance, concerned):
             decides = _what_decides(tracer, vpc_id, entrance, _blocks(concerned), network_role_arn)
         if decides:
-            is_found = True
+            concerned_gateways.add(entrance.gateway_id)
             yield _unknown(table, vpc_id, entrance, decides)
 
 
@@ -107,14 +110,19 @@ def cut_off(tracer: Tracer, vpc_id: str) -> Iterator[CutOff]:
         blocks = [block for block, ends in to_endpoints.items() if ends]
         if not blocks:
             continue
-        comes = any(_tables_that_lead_to(tracer, entrance, blocks))
-        is_whole = _is_whole(tracer, entrance, blocks)
-        if not comes and (is_whole or not _may_come_without_endpoints(tracer, vpc_id, entrance)):
+        certain_blocks = [passage.block for passage in found if passage.is_certain and passage.block in blocks]
+        surely_comes = not entrance.connect_ids and any(_tables_that_lead_to(tracer, entrance, certain_blocks))
+        may_come_here = any(_tables_that_lead_to(tracer, entrance, blocks)) or (
+            not entrance.connect_ids
+            and not _is_whole(tracer, entrance, blocks)
+            and _may_come_without_endpoints(tracer, vpc_id, entrance)
+        )
+        if not may_come_here:
             continue
         certain: dict[tuple[str, str], bool] = {}
         for ends in to_endpoints.values():
             for end, serves in ends.items():
-                certain[end] = certain.get(end, False) or (comes and serves)
+                certain[end] = certain.get(end, False) or (surely_comes and serves)
         for (table_id, endpoint_id), is_certain in sorted(certain.items()):
             yield CutOff(entrance, table_id, endpoint_id, is_certain)
 
@@ -151,8 +159,13 @@ def _tables_that_lead_to(
         is_unread = all(version.truncated for version in tracer.snapshot.versions_of(table))
         if is_unread or not entrance.attachment_id:
             continue
-        if any(route.target_id == entrance.attachment_id for route in _winning_routes(tracer, table, blocks)):
+        if any(_leads_to(entrance, route) for route in _winning_routes(tracer, table, blocks)):
             yield table
+
+
+def _leads_to(entrance: Entrance, route: Route) -> bool:
+    """Return whether a transit gateway's route leads to an entrance, or may do so if that is in a tunnel."""
+    return route.target_id in (entrance.connect_ids or (entrance.attachment_id,))
 
 
 def _winning_routes(tracer: Tracer, table: TransitGatewayRouteTable, blocks: Sequence[Cidr]) -> Iterator[Route]:
@@ -187,7 +200,7 @@ def _unclear_routes(tracer: Tracer, entrance: Entrance, blocks: Sequence[Cidr]) 
             continue
         unreadable = (found.route for index in tracer.indexes_of(read[table_id]) for found in index.unreadable)
         matching = (route for route in unreadable if not route.is_blackhole)
-        if any(route.target_id == entrance.attachment_id for route in matching):
+        if any(_leads_to(entrance, route) for route in matching):
             yield f"ec2:GetManagedPrefixListEntries would decide, because a prefix list in {table_id} cannot be read"
         elif any(_is_unknown(tracer.snapshot, route) for route in _winning_routes(tracer, read[table_id], blocks)):
             yield _WARN_ONLY.format(f"{table_id} has a route to S3 Express whose attachment is not known")
@@ -216,7 +229,7 @@ def _truncated_tables(snapshot: Snapshot, entrance: Entrance) -> list[str]:
 
 def _unknown(table: RouteTable, vpc_id: str, entrance: Entrance, decides: str) -> Concern:
     gateway = entrance.gateway_id or "a gateway that its route tables do not show"
-    where = entrance.attachment_id or f"an attachment of {vpc_id} to {gateway}"
+    where = " or ".join(entrance.connect_ids) or entrance.attachment_id or f"an attachment of {vpc_id} to {gateway}"
     return Concern(
         Blocker.TRANSIT_UNKNOWN,
         table.id,
@@ -230,8 +243,29 @@ def _unknown(table: RouteTable, vpc_id: str, entrance: Entrance, decides: str) -
 _TABLE_READS = (
     "ec2:DescribeTransitGatewayAttachments, ec2:DescribeTransitGatewayRouteTables, and ec2:SearchTransitGatewayRoutes"
 )
+_CONNECT_READ = "ec2:DescribeTransitGatewayConnects in the account of the Connect attachment would decide"
 _WARN_ONLY = "stack parameter WarnOnly decides, because {}"
 _UNCLEAR = _WARN_ONLY.format("which route tables S3 Express traffic of other VPCs consults is not known beyond {}")
+_CONNECT = "{} sends S3 Express traffic of other VPCs to the Connect attachment {}, {}"
+
+
+def _what_is_unclear(
+    tracer: Tracer, vpc_id: str, entrance: Entrance, leading: TransitGatewayRouteTable, concerned: Sequence[Passage]
+) -> str:
+    """Return the role or the setting that would decide whether traffic consults a table, if a table leads it here."""
+    if entrance.connect_ids:
+        routes = _winning_routes(tracer, leading, _blocks(concerned))
+        connect_id = next(route.target_id for route in routes if _leads_to(entrance, route))
+        transports = (tracer.snapshot.transit_gateway_connects or {}).get(connect_id, ())
+        if entrance.attachment_id in transports:
+            appliance = f"whose appliance in {vpc_id} may translate it to an address that the endpoint serves, or not"
+            return _WARN_ONLY.format(_CONNECT.format(leading.id, connect_id, appliance))
+        unknown = f"which may run over {entrance.attachment_id}"
+        return f"{_CONNECT_READ}, because {_CONNECT.format(leading.id, connect_id, unknown)}"
+    unclear = next((passage.unclear for passage in concerned if passage.unclear), "")
+    if unclear:
+        return _UNCLEAR.format(unclear)
+    return "ec2:GetManagedPrefixListEntries would decide, because S3 Express's prefix list cannot be read whole"
 
 
 def _what_decides(

@@ -74,6 +74,8 @@ def merged(snapshots: Sequence[Snapshot]) -> Snapshot:
         ),
         transit_gateway_policy_tables=merging.optional([each.transit_gateway_policy_tables for each in snapshots]),
         transit_gateway_of_table=_firsts([each.transit_gateway_of_table for each in snapshots]),
+        transit_gateway_connects=_connects([each.transit_gateway_connects for each in snapshots]),
+        interfaces_listed_in=frozenset[str]().union(*(each.interfaces_listed_in for each in snapshots)),
         core_network_attachments=merging.optional([each.core_network_attachments for each in snapshots]),
         denied=_together(each.denied for each in snapshots),
         versions=merging.versions,
@@ -140,6 +142,15 @@ def _firsts(views: Sequence[Mapping[str, _Value] | None]) -> dict[str, _Value] |
     """Return the first description of each resource; None if no account can read any of the resources."""
     found = _in_order(views)
     return None if found is None else {key: descriptions[0] for key, descriptions in found.items()}
+
+
+def _connects(views: Sequence[Mapping[str, frozenset[str]] | None]) -> dict[str, frozenset[str]] | None:
+    """Return every transport attachment that an account shows of a Connect attachment; empty if none shows it."""
+    found = _in_order(views)
+    if found is None:
+        return None
+    shown = {key: frozenset[str]().union(*transports) for key, transports in found.items()}
+    return {key: transports - {""} or transports for key, transports in shown.items()}
 
 
 def _vpc(descriptions: list[Vpc]) -> Vpc:

@@ -303,13 +303,14 @@ class PrefixList:
 
 @dataclass(frozen=True, slots=True)
 class NetworkInterface:
-    """An elastic network interface that may be a route's target."""
+    """An elastic network interface that may be a route's target; is_managed is true if an AWS service manages it."""
 
     id: str
     subnet_id: str
     source_dest_check: bool
     instance_id: str | None = None
     device_index: int | None = None
+    is_managed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,11 +347,15 @@ class TransitGatewayAttachment:
 
 @dataclass(frozen=True, slots=True)
 class TransitGatewayRouteTable:
-    """A transit gateway route table; truncated is true if the search did not return all routes."""
+    """A transit gateway route table; truncated is true if the search did not return all routes.
+
+    attachment_types has the type of each attachment that its routes show, by its id.
+    """
 
     id: str
     routes: tuple[Route, ...] = ()
     truncated: bool = False
+    attachment_types: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,8 @@ class Snapshot:
     optional API operations that were denied, denied_to_role those that networkRoleArn's role was refused, or sts:AssumeRole.
     foreign_subnet_ids are the subnets that only another account lists; paths may lead through them.
     transit_gateway_of_table has the transit gateway of each table that DescribeTransitGatewayRouteTables lists.
+    transit_gateway_connects has what may be the transport attachment of each Connect attachment; empty if it is not shown.
+    interfaces_listed_in are the VPCs of which network_interfaces has every interface that forwards traffic.
     core_network_attachments are the VPC attachments of Cloud WAN core networks, whose ARN stands for the transit gateway.
     lists_ipv6_prefix_lists is true if DescribeManagedPrefixLists, the only call that shows all IPv6 lists, was read.
     versions are further descriptions of resources about which accounts disagree, and disputed_tables the different claims
@@ -100,7 +102,9 @@ class Snapshot:
     transit_gateway_route_tables: Mapping[str, TransitGatewayRouteTable] | None = None
     transit_gateway_policy_tables: Mapping[str, TransitGatewayPolicyTable] | None = None
     transit_gateway_of_table: Mapping[str, str] | None = None
+    transit_gateway_connects: Mapping[str, frozenset[str]] | None = None
     core_network_attachments: Mapping[str, TransitGatewayAttachment] | None = None
+    interfaces_listed_in: frozenset[str] = frozenset()
     instances: Mapping[str, Instance] = field(default_factory=dict)
     has_directory_buckets: bool | None = None
     shared_subnet_ids: frozenset[str] | None = None
@@ -209,6 +213,33 @@ class Snapshot:
             for vpc_id in {version.resource_id for version in versions if version.resource_type == "vpc"}:
                 found[vpc_id].append(attachment)
         return {vpc_id: tuple(attachments) for vpc_id, attachments in found.items()}
+
+    @cached_property
+    def attachment_types(self) -> Mapping[str, frozenset[str]]:
+        """The types of each transit gateway attachment that is listed, or that routes name, as any account shows them."""
+        found: defaultdict[str, set[str]] = defaultdict(set)
+        for attachment in (self.transit_gateway_attachments or {}).values():
+            found[attachment.id] |= {version.resource_type for version in self.versions_of(attachment)}
+        for table in (self.transit_gateway_route_tables or {}).values():
+            for version in self.versions_of(table):
+                for attachment_id, resource_type in version.attachment_types.items():
+                    found[attachment_id].add(resource_type)
+        return {attachment_id: frozenset(types) for attachment_id, types in found.items()}
+
+    @cached_property
+    def forwarding_subnets(self) -> frozenset[str]:
+        """The subnets of the network interfaces that customers own and that forward traffic; empty if one is not shown."""
+        interfaces = (self.network_interfaces or {}).values()
+        versions = [version for interface in interfaces for version in self.versions_of(interface)]
+        return frozenset(each.subnet_id for each in versions if not (each.source_dest_check or each.is_managed))
+
+    @property
+    def own_vpcs(self) -> frozenset[str]:
+        """The VPCs that account_id owns. In a VPC that is shared with it, an account sees only its own network interfaces.
+
+        https://docs.aws.amazon.com/vpc/latest/userguide/vpc-sharing.html
+        """
+        return frozenset(vpc.id for vpc in self.vpcs.values() if vpc.owner_id == self.account_id)
 
     @cached_property
     def interfaces_by_name(self) -> Mapping[str, tuple[NetworkInterface, ...]]:

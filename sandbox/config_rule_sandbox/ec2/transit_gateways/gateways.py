@@ -13,6 +13,7 @@ from config_rule_sandbox.dynamic import Moto
 from config_rule_sandbox.ec2.errors import ApiError, not_found
 from config_rule_sandbox.ec2.knobs import Knobs
 from config_rule_sandbox.ec2.transit_gateways.attachments import attachment_operations
+from config_rule_sandbox.ec2.transit_gateways.connects import connect_operations
 from config_rule_sandbox.ec2.transit_gateways.filters import matching
 from config_rule_sandbox.ec2.transit_gateways.policy_tables import POLICY_OPERATIONS
 from config_rule_sandbox.ec2.transit_gateways.route_tables import OPERATIONS
@@ -39,7 +40,7 @@ def apply(patches: Patches, knobs: Knobs) -> None:
     patches.set(Route, "state", property(lambda route: _state(route, state.__get__(route))))
     patches.set(EC2Response, "describe_transit_gateways", _describe_transit_gateways)
     patches.set(EC2Response, "delete_transit_gateway", _delete_transit_gateway)
-    operations = OPERATIONS | POLICY_OPERATIONS | attachment_operations(knobs)
+    operations = OPERATIONS | POLICY_OPERATIONS | attachment_operations(knobs) | connect_operations(knobs)
     for name, operation in operations.items():
         patches.set(EC2Response, name, operation)
     patches.wrap(EC2Response, "serialized", with_more_available)
