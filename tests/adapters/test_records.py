@@ -400,10 +400,10 @@ ENTRY = {"PolicyRuleNumber": "10", "PolicyRule": RULE, "TargetRouteTableId": "tg
 
 
 def test_an_entry_of_a_policy_table() -> None:
-    """What is left out matches everything."""
+    """What is left out may match everything."""
     full, empty = read.transit_gateway_policy_table("tgw-ptb-1", [ENTRY, {**ENTRY, "PolicyRule": {}}]).entries
     assert full == PolicyEntry(10, "tgw-rtb-1", source=parse_cidr("10.0.0.0/8"))
-    assert empty == PolicyEntry(10, "tgw-rtb-1")
+    assert empty == PolicyEntry(10, "tgw-rtb-1", is_certain=False)
 
 
 @pytest.mark.parametrize(

@@ -391,9 +391,9 @@ def transit_gateway_policy_table(table_id: str, entries: Iterable[Description]) 
     return TransitGatewayPolicyTable(table_id, tuple(entry for entry in found if entry))
 
 
-_ANY = ("", "*")
+_ANY = "*"
 _TCP, _OTHER_PROTOCOLS = "6", ("1", "17", "47")
-_ALL_PORTS = (*_ANY, "0-65535", "1-65535")
+_ALL_PORTS = (_ANY, "0-65535", "1-65535")
 _MOST_ENTRIES = 50_000
 """The highest number of an entry that customers manage."""
 
@@ -401,7 +401,7 @@ _MOST_ENTRIES = 50_000
 def _policy_entry(description: Description, table_id: str) -> PolicyEntry | None:
     """Return an entry, None if it is deleted or matches no traffic of TCP to port 443.
 
-    A field that is missing, or `*`, matches everything. Whatever has a form that is not known may match. Entries that AWS
+    `*` matches everything. A field that is missing, or has a form that is not known, may match. Entries that AWS
     manages come before those that customers manage, and may match metadata
     (https://docs.aws.amazon.com/vpc/latest/tgw/tgw-policy-tables-concepts.html,
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_TransitGatewayRequestPolicyRule.html).
@@ -424,7 +424,7 @@ def _policy_entry(description: Description, table_id: str) -> PolicyEntry | None
         destination=destination.block,
         is_certain=(
             state == "active"
-            and protocol in (*_ANY, _TCP)
+            and protocol in (_ANY, _TCP)
             and is_https is True
             and shown(rule, "SourcePortRange", table_id) in _ALL_PORTS
             and source.is_known
@@ -438,7 +438,7 @@ _PORTS = re.compile("([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 def _has_port(ports: str, port: int) -> bool | None:
     """Return whether a port or a range of ports, such as 1024-65535, has a port; None if its form is not known."""
-    if ports in _ANY:
+    if ports == _ANY:
         return True
     found = _PORTS.fullmatch(ports)
     if not found:
@@ -456,7 +456,7 @@ class _PolicyBlock(NamedTuple):
 
 def _policy_block(rule: Description, field: str, table_id: str) -> _PolicyBlock:
     text = shown(rule, field, table_id)
-    if text in _ANY:
+    if text == _ANY:
         return _PolicyBlock(None)
     try:
         return _PolicyBlock(parse_cidr(text))
