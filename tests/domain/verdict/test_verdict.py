@@ -149,6 +149,10 @@ EDGE = Association(gateway_id="igw-1")
         ([table("rtb-regional", subnets=("subnet-1",)), table("rtb-0", main=True)], "rtb-regional"),
         ([table("rtb-0")], None),
         ([replace(table("rtb-0"), associations=(Association(),))], None),
+        ([table("rtb-1", subnets=("segment-1",)), table("rtb-0", main=True)], None),
+        ([table("rtb-1", subnets=("segment-1",)), table("rtb-2", subnets=("subnet-1",))], "rtb-2"),
+        ([table("rtb-1", subnets=("subnet-9",)), table("rtb-0", main=True)], "rtb-0"),
+        ([replace(table("rtb-1", subnets=("segment-1",)), vpc_id="vpc-2"), table("rtb-0", main=True)], "rtb-0"),
     ],
     ids=[
         "explicit",
@@ -167,6 +171,10 @@ EDGE = Association(gateway_id="igw-1")
         "a regional NAT gateway's",
         "of nothing",
         "of a pool",
+        "a subnet's id of a new form",
+        "explicit beside such an id",
+        "an unlisted subnet's",
+        "such an id in another VPC",
     ],
 )
 def test_the_governing_table(tables: list, governing: str | None) -> None:

@@ -1,9 +1,17 @@
 """What the associations of route tables say: which table claims a subnet, and which one is the main table of a VPC."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import NamedTuple
 
-from express_path.domain.network.resources import ASSOCIATION_STATES, NatGateway, RouteTable, Subnet, VpcEndpoint
+from express_path.domain.network.ids import wrong_form
+from express_path.domain.network.resources import (
+    ASSOCIATION_STATES,
+    Association,
+    NatGateway,
+    RouteTable,
+    Subnet,
+    VpcEndpoint,
+)
 
 _TableIds = dict[str, tuple[str, ...]]
 
@@ -19,15 +27,22 @@ class Claim(NamedTuple):
     by_main: bool = False
 
 
+class UnknownAssociation(NamedTuple):
+    """An association of a route table that may be with any subnet; subnet_id has a form that is not known, or is empty."""
+
+    table_id: str
+    subnet_id: str = ""
+
+
 class Claims(NamedTuple):
     """The tables that claim each subnet, or to be the main table of each VPC, all by id; several contradict each other.
 
-    half_shown has a table of each VPC that does not show all its associations: it may govern any subnet without another.
+    unknown has an association of a table of each VPC that may be with any subnet for which no other association is known.
     """
 
     by_subnet: _TableIds
     main_by_vpc: _TableIds
-    half_shown: Mapping[str, str]
+    unknown: Mapping[str, UnknownAssociation]
 
     def claim_on(self, subnet: Subnet) -> Claim:
         """Return the claim on a subnet: an association with it takes precedence over the main table of its VPC."""
@@ -37,17 +52,18 @@ class Claims(NamedTuple):
         return Claim(tuple(sorted(self.main_by_vpc.get(subnet.vpc_id, ()))), by_main=True)
 
 
-def claims_of(tables: Iterable[RouteTable]) -> Claims:
+def claims_of(tables: Iterable[RouteTable], listed_subnets: Container[str]) -> Claims:
     """Return what the associations of these tables claim, as far as they count."""
     by_subnet: dict[str, _TableIds] = {state: {} for state in ASSOCIATION_STATES}
     main_by_vpc: dict[str, _TableIds] = {state: {} for state in ASSOCIATION_STATES}
-    half_shown: dict[str, str] = {}
+    unknown: dict[str, UnknownAssociation] = {}
     for table in tables:
         for association in table.associations:
             if not association.may_count:
                 continue
-            if not (association.subnet_id or association.main or association.gateway_id):
-                half_shown[table.vpc_id] = min(table.id, half_shown.get(table.vpc_id, table.id))
+            if _is_with_unknown_subnet(association, listed_subnets):
+                found = UnknownAssociation(table.id, association.subnet_id or "")
+                unknown[table.vpc_id] = min(found, unknown.get(table.vpc_id, found))
             state = association.state if association.counts else ASSOCIATION_STATES[0]
             claiming = [table.id] if association.counts else [table.id, UNKNOWN_TABLE]
             for table_id in claiming:
@@ -56,9 +72,16 @@ def claims_of(tables: Iterable[RouteTable]) -> Claims:
                 elif association.main:
                     _claim(main_by_vpc[state], table.vpc_id, table_id)
     main = _by_precedence(main_by_vpc)
-    for vpc_id in half_shown:
+    for vpc_id in unknown:
         _claim(main, vpc_id, UNKNOWN_TABLE)
-    return Claims(_by_precedence(by_subnet), main, half_shown)
+    return Claims(_by_precedence(by_subnet), main, unknown)
+
+
+def _is_with_unknown_subnet(association: Association, listed_subnets: Container[str]) -> bool:
+    """Return whether an association does not show with what it is, or names a subnet in a form that is not known."""
+    if association.subnet_id:
+        return association.subnet_id not in listed_subnets and bool(wrong_form(association.subnet_id, "subnetId"))
+    return not (association.main or association.gateway_id)
 
 
 def _by_precedence(claims_by_state: dict[str, _TableIds]) -> _TableIds:

@@ -308,14 +308,15 @@ def _disputed_tables(
     found: dict[str, dict[Claim, None]] = {}
     partial = {vpc_id for snapshot in snapshots for vpc_id in _partly_listed(snapshot, tables)}
     for snapshot in snapshots:
-        claims, partial_here = claims_of(snapshot.route_tables.values()), _partly_listed(snapshot, tables)
+        claims = claims_of(snapshot.route_tables.values(), snapshot.subnets)
+        partial_here = _partly_listed(snapshot, tables)
         for subnet in snapshot.subnets.values():
             claim = claims.claim_on(subnet)
             if claim.table_ids:
                 found.setdefault(subnet.id, {})[claim] = None
             if claim.table_ids and claim.by_main and subnet.vpc_id in partial - partial_here:
                 found[subnet.id][claim._replace(by_main=False)] = None
-    claims = claims_of(tables.values())
+    claims = claims_of(tables.values(), subnets)
     usual = {subnet.id: (claims.claim_on(subnet),) for subnet in subnets.values()}
     return {subnet_id: tuple(said) for subnet_id, said in found.items() if tuple(said) != usual[subnet_id]}
 

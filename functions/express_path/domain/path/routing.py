@@ -30,7 +30,7 @@ class GoverningTables:
     def __init__(self, snapshot: Snapshot, claims: Claims | None) -> None:
         """Find what the associations claim, unless it is known from a snapshot with the same ones."""
         self._snapshot = snapshot
-        self.claims = claims or claims_of(snapshot.route_tables.values())
+        self.claims = claims or claims_of(snapshot.route_tables.values(), snapshot.subnets)
 
     def why_unknown(self, subnet: Subnet) -> tuple[str, Unknown | None]:
         """Return why the route table that governs a subnet cannot be determined, and what is not known, if that is a read."""
@@ -40,10 +40,12 @@ class GoverningTables:
         if claiming:
             return f"{' and '.join(claiming)} both claim the subnet: associate it with one of them", None
         claim = self.claims.claim_on(subnet)
-        half_shown = self.claims.half_shown.get(subnet.vpc_id)
-        if claim.by_main and half_shown:
-            note = f"{half_shown} does not show all its associations, so it may govern the subnet (ec2:DescribeRouteTables)"
-            return note, Unknown.PERMISSION
+        unknown = self.claims.unknown.get(subnet.vpc_id)
+        if claim.by_main and unknown and unknown.subnet_id:
+            return f"{unknown.table_id} is associated with {unknown.subnet_id}, which may be the subnet", None
+        if claim.by_main and unknown:
+            note = f"{unknown.table_id} does not show all its associations, so it may govern the subnet"
+            return f"{note} (ec2:DescribeRouteTables)", Unknown.PERMISSION
         if UNKNOWN_TABLE in claim.table_ids:
             return f"the state of its association with {claim.table_ids[-1]} is not known", None
         unlisted = self._unlisted_table(subnet, claim)
