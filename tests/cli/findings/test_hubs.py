@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import fromstring
 
 import pytest
 
@@ -92,3 +93,36 @@ def test_output_about_news_only_counts_hubs(chosen: Format) -> None:
     text = rendered(chosen, replace(compared(), hubs=[HUB, POSSIBLE]))
     assert "Hubs that cut off other VPCs: 2. A scan without a plan and a baseline lists them." in text
     assert "vpce-1" not in text
+
+
+def test_sarif_has_a_notification_for_each_hub() -> None:
+    """It is about the run, and no result; one that is certain is a warning."""
+    run = json.loads(rendered(Format.SARIF, result_of(FLAGGED, hubs=[HUB, POSSIBLE])))["runs"][0]
+    notes = run["invocations"][0]["toolExecutionNotifications"]
+    assert [note["level"] for note in notes] == ["warning", "note"]
+    assert notes[0]["message"]["text"].startswith("Hubs that cut off other VPCs: account ")
+    assert "leads it to vpce-1" in notes[0]["message"]["text"]
+    assert len(run["results"]) == 1
+    about_news = json.loads(rendered(Format.SARIF, replace(compared(), hubs=[HUB, POSSIBLE])))["runs"][0]
+    texts = [note["message"]["text"] for note in about_news["invocations"][0]["toolExecutionNotifications"]]
+    assert [text for text in texts if text.startswith("Hubs")] == [
+        "Hubs that cut off other VPCs: 2. A scan without a plan and a baseline lists them."
+    ]
+
+
+def test_junit_has_a_skipped_test_for_each_hub() -> None:
+    """It fails no job, because it fails no scan, and output about news has none."""
+    text = rendered(Format.JUNIT, result_of(FLAGGED, hubs=[HUB, POSSIBLE]))
+    document = fromstring(text)
+    [suite] = [found for found in document if found.get("name") == "Hubs that cut off other VPCs"]
+    assert (suite.get("tests"), suite.get("skipped"), suite.get("failures")) == ("2", "2", "0")
+    assert [case.get("name") for case in suite] == ["vpce-1", "vpce-1"]
+    assert "leads it to vpce-1" in (suite[0][0].get("message") or "")
+    assert document.get("tests") == str(sum(int(found.get("tests") or 0) for found in document))
+    assert "Hubs that cut" not in rendered(Format.JUNIT, replace(compared(), hubs=[HUB, POSSIBLE]))
+
+
+@pytest.mark.parametrize("chosen", [Format.CSV, Format.OCSF])
+def test_entries_for_subnets_have_no_hubs(chosen: Format) -> None:
+    """Nothing there would say what the entry is about."""
+    assert rendered(chosen, result_of(FLAGGED, hubs=[HUB])) == rendered(chosen, result_of(FLAGGED))

@@ -8,6 +8,7 @@ from xml.sax.saxutils import quoteattr
 
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance
+from express_path_cli.findings.hubs import TITLE, Hub, hub_advice
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import dropped, exclusions
@@ -21,7 +22,7 @@ def as_junit(result: Result) -> Iterator[str]:
 
     A table with a NON_COMPLIANT subnet fails, one with only NOT_APPLICABLE ones is skipped, and what could not be
     determined is an error. If a configuration file decides, the first suite names it, and each finding that it ignores is a
-    skipped test.
+    skipped test. So is each hub that cuts other VPCs off, unless the output is about news: it fails no scan.
 
     It has the elements and attributes that Jenkins accepts
     (https://github.com/jenkinsci/xunit-plugin/tree/master/src/main/resources/org/jenkinsci/plugins/xunit/types).
@@ -36,6 +37,9 @@ def as_junit(result: Result) -> Iterator[str]:
         yield _as_text(_other_suite(title, "skipped", "ignored", ignored, stamp))
     for name, rows in groupby(sorted(result.rows, key=_in_vpc_order), key=_suite_name):
         yield _as_text(_suite(name, list(rows), stamp))
+    if listed := _listed_hubs(result):
+        hubs = [(hub.endpoint_id, f"{hub.where}: {hub.what}. {' '.join(hub_advice([hub]))}") for hub in listed]
+        yield _as_text(_other_suite(TITLE, "skipped", "hub", hubs, stamp))
     if result.failures:
         failures = [(failure.where, failure.message) for failure in result.failures]
         yield _as_text(_other_suite("could not be determined", "errors", "notRead", failures, stamp))
@@ -47,12 +51,16 @@ def _as_text(suite: Element) -> str:
     return _NOT_XML.sub("\ufffd", f"  {tostring(suite, encoding='unicode').strip()}\n")
 
 
+def _listed_hubs(result: Result) -> Sequence[Hub]:
+    return () if result.is_about_news else result.hubs
+
+
 def _totals(result: Result) -> dict[str, str]:
     errors = len(result.failures)
     tables = {(_suite_name(row), row.route_table_id) for row in result.rows}
     flagged = {(_suite_name(row), row.route_table_id) for row in result.rows if row.is_flagged}
     return {
-        "tests": str(len(tables) + errors + len(result.ignored)),
+        "tests": str(len(tables) + errors + len(result.ignored) + len(_listed_hubs(result))),
         "failures": str(len(flagged)),
         "errors": str(errors),
     }

@@ -13,6 +13,7 @@ from express_path.domain.remedy.texts import PAGES, Remedy, general_remedy
 from express_path.domain.verdict.annotations import MEANINGS
 from express_path_cli.findings.baseline import PastFinding, past_text
 from express_path_cli.findings.formats.json import document
+from express_path_cli.findings.hubs import TITLE, hub_advice, hubs_in_short
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Mark, Row
 from express_path_cli.findings.summary import dropped, exclusions
@@ -26,7 +27,7 @@ _REASONS = list(Reason)
 
 
 def as_sarif(result: Result) -> Iterator[bytes]:
-    """Yield one run: a rule for each reason, a notification for each failure, and the results.
+    """Yield one run: a rule for each reason, a notification for each failure and each hub, and the results.
 
     A result is a route table and a reason, with the subnets that have it, because a change is made to a route table.
     """
@@ -42,6 +43,7 @@ def as_sarif(result: Result) -> Iterator[bytes]:
                     *map(_note, result.settings),
                     *(_note(f"{failure.where}: {failure.message}", "error") for failure in result.failures),
                     *_unknown(result),
+                    *_hubs(result),
                 ],
             }
         ],
@@ -139,6 +141,19 @@ def _unknown(result: Result) -> Iterator[dict[str, Any]]:
     """Yield a notification for each finding of the baseline of which it is unknown whether it is fixed."""
     for past in result.comparison.unknown if result.comparison else ():
         yield _note(f"baseline: {past_text(past)}")
+
+
+def _hubs(result: Result) -> Iterator[dict[str, Any]]:
+    """Yield a notification for each hub that cuts other VPCs off; one for all of them if the output is about news.
+
+    A hub is no result, because a result is a verdict on the subnets of a route table.
+    """
+    if result.hubs and result.is_about_news:
+        yield _note(hubs_in_short(result.hubs))
+        return
+    for hub in result.hubs:
+        advice = " ".join(hub_advice([hub]))
+        yield _note(f"{TITLE}: {hub.where}: {hub.what}. {advice}", "warning" if hub.is_certain else "note")
 
 
 def _note(text: str, level: str = "note") -> dict[str, Any]:
