@@ -251,11 +251,7 @@ def try_all(
             assert after[NEIGHBOR].compliance is Compliance.NON_COMPLIANT, (mutation, after[NEIGHBOR])
         # Whatever the target is, AWS drops what a blackhole wins; only a listed interface comes back.
         is_blackhole = mutation.kind == "a new target" and mutation.value["State"] == "blackhole"
-        # An association with a subnet that is not known may be with any subnet.
-        is_unknown_subnet = (
-            "Associations" in mutation.place and mutation.key == "SubnetId" and mutation.kind != "longer"
-        )
-        if (mutation.key in MAY_IMPROVE and not is_unknown_subnet) or is_blackhole:
+        if mutation.key in MAY_IMPROVE or is_blackhole:
             numbers.counts["may improve"] += 1
             continue
         for subnet_id, old in before.items():
