@@ -107,7 +107,8 @@ def judge(workspace: Workspace, versions: Sequence[Versions]) -> list[Score]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in workspace.started.items():
             patch.setenv(name, value)
-        planned = [scanned("--plan", plan, *way) for way in ways]
+        source = str(workspace.folder)
+        planned = [scanned("--plan", plan, "--source", source, *way) for way in ways]
     workspace.apply_plan()
     applied = {row["subnetId"]: row["reason"] for row in scanned()}
     ids = {address: values["id"] for address, values in workspace.state().items() if "id" in values}

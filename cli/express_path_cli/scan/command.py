@@ -90,7 +90,8 @@ SourceFolder = Annotated[
         "--source",
         metavar="PATH",
         help="With --plan: the folder in which the plan was made, for the lines of findings, and for Terraform. Default: the "
-        "folder of the plan, if it has .tf or .tofu files. For a change set: the template.",
+        "folder of the plan, if it has .tf or .tofu files; Terraform runs there only if it is the current folder. For a change "
+        "set: the template.",
     ),
 ]
 TerraformProgram = Annotated[
@@ -99,7 +100,8 @@ TerraformProgram = Annotated[
         "--terraform",
         metavar="PATH",
         help="With --plan: the Terraform (1.11 or newer) that plans once more in the --source folder, without credentials, to "
-        "fill in ids that a plan does not have. It runs the providers of that folder. Default: terraform on PATH.",
+        "fill in ids that a plan does not have. It runs the providers of that folder, which must be named or be the current "
+        "folder. Default: terraform on PATH.",
     ),
 ]
 NoTerraform = Annotated[

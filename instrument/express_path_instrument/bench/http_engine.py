@@ -16,7 +16,7 @@ from express_path_cli.terminal.errors import OptionError
 from express_path_instrument.bench.load import Load, Tally, total_of
 from express_path_instrument.bench.processor import ProcessorTimes, usable_cpus, use_between
 
-_WORKER = [sys.executable, "-m", "express_path_instrument.bench.http_worker"]
+_WORKER = [sys.executable, "-P", "-m", "express_path_instrument.bench.http_worker"]
 _LEAD = 0.05
 """How long before the start the processes are told when to start, in seconds."""
 

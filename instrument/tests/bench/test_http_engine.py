@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from cryptography import x509
@@ -33,6 +34,15 @@ def test_a_count_of_reads() -> None:
     assert 0 < (tally.use.client_percent or 0) <= 100
     assert 0 <= (tally.use.other_percent or 0) <= 100
     assert ENGINE.version
+
+
+def test_modules_of_the_current_folder_are_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processes find the modules that the command has found, and no file that has the name of one of them."""
+    for name in ("pickle", "pycurl"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    with serving() as raw:
+        assert ENGINE.run(Load(raw.server, reads(1), 100, connections=1, count=1)).requests == 1
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """express-path scan --plan: what a plan would do to the paths. tests/terraform compares real plans with their applies."""
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -346,7 +347,61 @@ def test_a_table_that_may_keep_the_endpoint_does_not_lose_it(tmp_path: Path) -> 
     file = str(tmp_path / "plan.json")
     assert "To find out: add --source DIR" in invoke(["scan", "--plan", file, "--example"]).stdout
     (tmp_path / "main.tf").touch()
-    assert "To find out: scan again after the apply" in invoke(["scan", "--plan", file, "--example"]).stdout
+    named = ["--source", str(tmp_path)]
+    assert "To find out: scan again after the apply" in invoke(["scan", "--plan", file, "--example", *named]).stdout
+
+
+@pytest.fixture
+def network_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with a plan that lacks ids, and its initialized configuration; the current folder is another one."""
+    folder, programs, elsewhere = (tmp_path / name for name in ("network", "programs", "elsewhere"))
+    for made in (folder / ".terraform", programs, elsewhere):
+        made.mkdir(parents=True)
+    (folder / "main.tf").touch()
+    plan = nat_route(network())
+    plan.document["configuration"]["provider_config"]["aws"]["full_name"] = "registry.terraform.io/hashicorp/aws"
+    plan.write(folder)
+    terraform = programs / "terraform"
+    terraform.write_text(f"#!/bin/sh\ntouch {tmp_path}/asked\necho Terraform v1.9.0\n", encoding="utf-8")
+    terraform.chmod(0o755)
+    monkeypatch.setenv("PATH", os.pathsep.join((str(programs), os.environ["PATH"])))
+    monkeypatch.chdir(elsewhere)
+    return folder
+
+
+def asks_terraform(plan: str, *options: str) -> bool:
+    """Return whether a scan of a plan runs Terraform, which a note says."""
+    found = Path("../asked").resolve()
+    found.unlink(missing_ok=True)
+    result = invoke(["scan", "--plan", plan, "--plan-only", *options])
+    assert result.exit_code == 1, result.output
+    assert found.exists() is ("Terraform 1.11 or newer is needed" in result.stderr), result.stderr
+    assert found.exists() is not ("Terraform was not asked" in result.stderr), result.stderr
+    return found.exists()
+
+
+@pytest.mark.parametrize("options", [[], ["--terraform", "terraform"]], ids=["", "--terraform"])
+def test_a_plan_file_alone_runs_nothing(network_folder: Path, options: list[str]) -> None:
+    """Terraform runs the providers of a folder, so that must be the current folder or be named by --source."""
+    plan = network_folder / "plan.json"
+    elsewhere = Path.cwd()
+    (elsewhere / "link").symlink_to(network_folder)
+    for file in (str(plan), "../network/plan.json", "link/plan.json"):
+        assert not asks_terraform(file, *options)
+    result = invoke(["scan", "--plan", str(plan), "--plan-only", *options])
+    assert f"add --source {network_folder}" in result.stderr
+    assert asks_terraform(str(plan), "--source", str(network_folder), *options)
+
+
+def test_a_plan_of_the_current_folder_asks_terraform(network_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the current folder also by the path of a link to it; the folder of a file that a link leads to is not asked."""
+    (network_folder.parent / "link").symlink_to(network_folder)
+    monkeypatch.chdir(network_folder.parent / "link")
+    for file in ("plan.json", str(network_folder / "plan.json"), "../link/plan.json"):
+        assert asks_terraform(file)
+    monkeypatch.chdir(network_folder.parent / "elsewhere")
+    Path("plan.json").symlink_to(network_folder / "plan.json")
+    assert not asks_terraform("plan.json")
 
 
 def test_a_deleted_nat_gateway_leaves_a_blackhole(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """A proposed change and the network that it changes: which account and Region each resource is in, before, and after."""
 
 import os
+import shlex
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -46,8 +47,8 @@ class Proposed(Noted):
 
     others: the views if S3 Express had its addresses where routes lead that are more specific than the default routes,
     without a network, and if endpoints had every route that is possible. notes: what a reader should know of all of it.
-    locate: returns where the first of some addresses is whose block is in the configuration. has_source: the folder of the
-    configuration is known.
+    locate: returns where the first of some addresses is whose block is in the configuration. has_source: there is no folder that
+    the user could name to learn more.
     """
 
     before: list[View] = field(default_factory=list)
@@ -73,15 +74,17 @@ class Proposal:
         """Read the file. Raise ChangeError, and OptionError if source is given and has no configuration.
 
         regions: those of --region, of which one is for resources whose Region the change does not say. source: the folder
-        in which the plan was made; without it, the folder of the file is used if it has a configuration. For a change
-        set, it is the file with the template. terraform: the program to ask, empty for that on PATH, None for none. is_alone: whether the change is judged
-        without a network.
+        in which the plan was made; without it, the folder of the file is used if it has a configuration. Its files are read,
+        but its programs are run only if it is source or the current folder, because the plan may be from somebody else. For a
+        change set, source is the file with the template. terraform: the program to ask, empty for that on PATH, None for none.
+        is_alone: whether the change is judged without a network.
         """
         self._file, self.is_alone, self._terraform = file, is_alone, terraform
         self._region = regions[0] if len(regions) == 1 else ""
         document = {} if file.suffix.lower() in SUFFIXES else read_json(file)
         self._template: Template | None = None
         self._folder: Path | None = None
+        self._may_run = False
         self._plan: TerraformPlan | None = None
         self._change_set: ChangeSet | None = None
         is_template = not document or ("Resources" in document and not {"Changes", "format_version"} & document.keys())
@@ -99,6 +102,7 @@ class Proposal:
                     f"--source {source} contains no .tf or .tofu file", "use the folder in which the plan was made"
                 )
             self._folder = source or (file.parent if has_configuration(file.parent) else None)
+            self._may_run = self._folder is not None and (source is not None or self._folder.samefile(os.curdir))
 
     @property
     def regions(self) -> tuple[str, ...]:
@@ -123,7 +127,7 @@ class Proposal:
         by_region = self._by_region(resources, region)
         if views is not None:
             self._check_regions(by_region, here)
-        has_source = self._plan is None or self._folder is not None
+        has_source = self._plan is None or self._may_run
         found = Proposed(notes=notes, locate=self._locate, has_source=has_source)
         for name in sorted(by_region) if views is None else here:
             mine = [view for view in views or () if view.region == name]
@@ -146,9 +150,11 @@ class Proposal:
 
     def _ask_terraform(self, plan: TerraformPlan, program: str, watch: Watch) -> str:
         """Let Terraform plan once more, and return what came of it."""
-        if self._folder is None:
+        if self._folder is None or not self._may_run:
+            named = f"--source {shlex.quote(str(self._folder or 'DIR'))}"
             return (
-                "Terraform was not asked for ids that the plan does not have: add --source DIR, the folder of the plan"
+                f"Terraform was not asked for ids that the plan does not have: add {named}, the folder of the plan, if its "
+                "providers may run"
             )
         watch.expect(1)
         try:

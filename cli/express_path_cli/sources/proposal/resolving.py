@@ -47,10 +47,10 @@ POLL = 0.05
 OUTPUT_BYTES = 256 << 20
 """The most that a run may write."""
 PASSED_ON = (
-    *("PATH", "TMPDIR", "LANG", "SYSTEMROOT"),
+    *("TMPDIR", "LANG", "SYSTEMROOT"),
     *("TF_DATA_DIR", "TF_PLUGIN_CACHE_DIR", "TF_REATTACH_PROVIDERS", "TF_WORKSPACE"),
 )
-"""The environment variables that Terraform gets. Credentials, arguments, logs, and variables are none of them."""
+"""The environment variables that Terraform gets besides PATH. Credentials, arguments, logs, and variables are none of them."""
 SETTINGS = {
     "CHECKPOINT_DISABLE": "1",
     "AWS_EC2_METADATA_DISABLED": "true",
@@ -85,7 +85,8 @@ class NotResolvedError(ExpressPathError):
 def resolve(document: PlanDocument, folder: Path, program: str) -> Sequence[Mapping[str, Values]]:
     """Return the values that the arguments of each resource have after the apply, by address, for each order of ids.
 
-    document: a plan. folder: its initialized configuration. program: the path of Terraform, empty for the one on PATH.
+    document: a plan. folder: its initialized configuration, whose providers are run. program: the path of Terraform, relative to
+    the current folder, or empty for the one on PATH.
     A value that stays unknown is OPEN, and the id of what does not exist yet is a NewId. If the configuration sets nothing
     and the provider computes the value, a collection is empty, and anything else is OPEN or differs from order to order.
     Raises NotResolvedError for every reason not to ask Terraform, or not to believe its answer.
@@ -144,6 +145,7 @@ class _Resolution:
 
     _given: the values of each resource that gets an override, with a NewId for each id of our own. _data: overrides.
     _shapes: how the text of each of these begins. The status of a firewall whose endpoints may become known is STATUS.
+    _path: PATH without relative folders, in which the folder of the configuration would decide what runs.
     """
 
     def __init__(self, document: PlanDocument, folder: Path, program: str, scratch: Path) -> None:
@@ -168,7 +170,9 @@ class _Resolution:
             elif provider.full_name != BUILTIN:
                 mocked.add(provider.full_name)
                 self._mocks[provider.name].append({"alias": provider.alias} if provider.alias else {})
-        self._program = shutil.which(program or "terraform") or ""
+        self._path = os.pathsep.join(filter(os.path.isabs, os.get_exec_path()))
+        found = shutil.which(program or "terraform", path=self._path)
+        self._program = str(Path(found).absolute()) if found else ""
         data = folder / os.environ.get("TF_DATA_DIR", ".terraform")
         reasons = {
             f"{program or 'terraform on PATH'} is not a program": not self._program,
@@ -335,7 +339,7 @@ class _Resolution:
 
     def _run(self, *arguments: str) -> bytes:
         """Run Terraform, and return what it writes. Nothing of it is left in any case."""
-        passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ} | {"PATH": self._path}
         output = self._scratch / "output"
         with output.open("wb") as written:
             process = subprocess.Popen(  # noqa: S603  # no shell expands anything, and the user named the program

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Mapping, Sequence
@@ -29,8 +30,8 @@ PLAN: dict[str, Any] = {
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """Return a configuration that looks initialized."""
-    (tmp_path / ".terraform").mkdir()
-    return tmp_path
+    (tmp_path / "network" / ".terraform").mkdir(parents=True)
+    return tmp_path / "network"
 
 
 def resolve(document: dict[str, Any], folder: Path, program: str) -> Sequence[Mapping[str, Any]]:
@@ -95,9 +96,50 @@ def test_missing_program_and_folder(folder: Path) -> None:
         resolve(PLAN, folder, fake(folder))
 
 
+def test_every_program_is_of_the_user(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A relative path is one of the current folder, not of the configuration, and PATH does not lead into either."""
+    planted = ("terraform", "sh", "unshare", "bin/terraform")
+    trap, mine = tmp_path / "trap", tmp_path / "mine"
+    for program in [folder / name for name in planted] + [mine / "bin" / "terraform"]:
+        program.parent.mkdir(parents=True, exist_ok=True)
+        program.write_text(f'#!{shutil.which("sh")}\necho "$0" >> {trap}\necho Terraform v1.9.0\n')
+        program.chmod(0o755)
+    monkeypatch.chdir(mine)
+    with pytest.raises(NotResolvedError, match=r"1\.11"):
+        resolve(PLAN, folder, "bin/terraform")
+    assert trap.read_text() == f"{mine}/bin/terraform\n"
+    trap.unlink()
+    monkeypatch.chdir(folder)
+    for path in (".", "", "bin"):
+        monkeypatch.setenv("PATH", os.pathsep.join((path, "/nowhere")))
+        with pytest.raises(NotResolvedError, match="is not a program"):
+            resolve(PLAN, folder, "")
+        monkeypatch.setenv("PATH", os.pathsep.join((path, str(mine / "bin"), "/usr/bin", "/bin")))
+        with pytest.raises(NotResolvedError, match=r"1\.11"):
+            resolve(PLAN, folder, "")
+        assert trap.read_text() == f"{mine}/bin/terraform\n"
+        trap.unlink()
+
+
 def test_what_terraform_sees(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """No credentials, variables, or arguments; the files are the user's alone, and variables are outside the folder."""
-    for name in ("AWS_SECRET_ACCESS_KEY", "TF_CLI_ARGS", "TF_LOG", "TF_VAR_secret", "TF_TOKEN_app_terraform_io"):
+    hidden = (
+        "AWS_SECRET_ACCESS_KEY",
+        "TF_VAR_secret",
+        "TF_TOKEN_app_terraform_io",
+        "TF_LOG",
+        "TF_CLI_ARGS",
+        "TF_CLI_ARGS_test",
+    )
+    for name in (
+        *hidden,
+        "TF_CLI_CONFIG_FILE",
+        "GIT_SSH_COMMAND",
+        "GIT_CONFIG_GLOBAL",
+        "LD_PRELOAD",
+        "BASH_ENV",
+        "ENV",
+    ):
         monkeypatch.setenv(name, "exposed")
     seen = 'env > "env.$$"; stat -c "%a %n" .express-path-*/* "${5#*=}" > "files.$$"; cat "${5#*=}" > "variables.$$"'
     test = seen.replace("${5#*=}", "$(echo $* | sed s/.*-var-file=//)")
