@@ -75,9 +75,10 @@ def explain(
 
     Exit status: 0 explained, 2 something could not be read; standard error names it, and the rest is still explained.
     """
-    settings = read_settings()
-    show_failures_and_notes((), settings.title, quiet=False)
-    parameters = settings.rule_parameters(parameter)
+    settings = read_settings(parameter)
+    reasons = [f"{entry} is set: {entry.reason}" for entry in settings.in_force]
+    show_failures_and_notes((), [*settings.title, *reasons, *settings.not_in_force()], quiet=False)
+    parameters = settings.rule_parameters(settings.in_force)
     if named.upper() in Reason.__members__:
         _show_reason(Reason(named.upper()), parameters, form)
         return

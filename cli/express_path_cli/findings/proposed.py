@@ -67,7 +67,7 @@ class ProposedFindings:
 def judge(proposed: Proposed, parameters: RuleParameters, selection: Selection) -> ProposedFindings:
     """Return what a change does, by the verdicts of the same engine before and after it."""
     before = rows_of(evaluate_all(proposed.before, parameters, selection), evaluators(proposed.before, parameters))
-    verdicts = _after(proposed, parameters, selection)
+    verdicts = verdicts_after(proposed, parameters, selection)
     rows = [_row(row, proposed) for row in rows_of(verdicts, evaluators(proposed.after, parameters))]
     rows.sort(key=lambda row: row.key)
     tables = _table_changes(before, rows, proposed.addresses)
@@ -77,7 +77,7 @@ def judge(proposed: Proposed, parameters: RuleParameters, selection: Selection) 
     return ProposedFindings(rows, Baseline(findings), tables, sentences, undecided)
 
 
-def _after(proposed: Proposed, parameters: RuleParameters, selection: Selection) -> list[Verdict]:
+def verdicts_after(proposed: Proposed, parameters: RuleParameters, selection: Selection) -> list[Verdict]:
     """Return one verdict for each subnet: UNRESOLVED_EGRESS if what is not known yet decides."""
     others: defaultdict[tuple[str, str], list[Verdict]] = defaultdict(list)
     for verdict in evaluate_all(proposed.others, parameters, selection):

@@ -1,20 +1,23 @@
 """Make the result of a scan from a network that is read now, or from the JSON document of an earlier scan."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
 from express_path.adapters.memory import gc_paused
+from express_path.domain.path.reasons import Compliance
+from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
 from express_path_cli.findings.hubs import hubs_of, selected_hubs
 from express_path_cli.findings.options import ScanOptions
-from express_path_cli.findings.proposed import judge
+from express_path_cli.findings.proposed import judge, verdicts_after
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import combined, rows_of
+from express_path_cli.findings.row import Row, SetParameter, combined, rows_of
 from express_path_cli.findings.saved import read_saved
 from express_path_cli.findings.selection import evaluate_all, evaluators, tags_of
+from express_path_cli.findings.settings import Settings
 from express_path_cli.sources.network import NetworkViews
 from express_path_cli.sources.proposal.proposal import Proposal
 from express_path_cli.sources.source import Source
@@ -40,7 +43,7 @@ NO_CREDENTIALS = "there are no AWS credentials, so only what the plan contains i
 
 def read_now(
     options: ScanOptions,
-    parameters: RuleParameters,
+    settings: Settings,
     plan: Proposal | None = None,
     *,
     quiet: bool,
@@ -50,6 +53,7 @@ def read_now(
     With a plan, the network is what it would be after the plan.
     """
     source, selection = options.source, options.selection
+    parameters = settings.rule_parameters(settings.in_force)
     judged = None
     with gc_paused(), watching(quiet=quiet) as watch:
         network = _read_network(source, parameters, watch, plan)
@@ -58,14 +62,15 @@ def read_now(
             judged = judge(proposed, parameters, selection)
             network = replace(network, views=proposed.after, notes=[*network.notes, *proposed.notes])
         views = network.views
+
+        def verdicts(others: RuleParameters) -> Sequence[Verdict]:
+            return verdicts_after(proposed, others, selection) if plan else evaluate_all(views, others, selection)
+
         vpc_ids = {vpc_id for view in views for vpc_id in view.tracer.snapshot.vpcs}
         tags = [tags_of(view, subnet_id) for view in views for subnet_id in view.subnet_ids] if selection.tags else []
         missing = (*selection.missing_vpcs(vpc_ids, source.elsewhere), *(selection.missing_tags(tags) if views else ()))
-        rows = (
-            list(judged.rows)
-            if judged
-            else rows_of(evaluate_all(views, parameters, selection), evaluators(views, parameters))
-        )
+        rows = list(judged.rows) if judged else rows_of(verdicts(parameters), evaluators(views, parameters))
+        rows, set_parameters = with_effects(rows, settings, verdicts)
         hubs = selected_hubs(hubs_of(views), rows, selection)
     result = Result(
         rows,
@@ -78,9 +83,39 @@ def read_now(
         plan=judged,
         account_names=network.account_names,
         hubs=hubs,
+        set_parameters=set_parameters,
     )
     show_failures_and_notes(result.failures, result.notes, quiet=quiet)
     return Scan(result, options)
+
+
+def with_effects(
+    rows: Sequence[Row], settings: Settings, verdicts: Callable[[RuleParameters], Iterable[Verdict]]
+) -> tuple[list[Row], list[SetParameter]]:
+    """Return the rows with the parameter of the configuration file that sets their compliance, and what each of these changes.
+
+    verdicts: returns the verdicts on the same subnets under other parameters. A parameter is looked at alone, so that one does
+    not hide what another one does.
+    """
+    of_file = settings.in_force
+    if not of_file:
+        return list(rows), []
+
+    def compliances(parameters: Iterable[SetParameter]) -> dict[tuple[str, str, str], Compliance]:
+        found = verdicts(settings.rule_parameters(parameters))
+        return {(one.account_id, one.region, one.subnet_id): one.compliance for one in found}
+
+    without = compliances(())
+    changed = {
+        entry: {key for key, compliance in compliances([entry]).items() if compliance is not without[key]}
+        for entry in of_file
+    }
+    marked = []
+    for row in rows:
+        causes = [entry for entry, keys in changed.items() if row.key in keys]
+        is_changed = row.compliance is not without[row.key]
+        marked.append(replace(row, set_by=[*causes, *of_file][0]) if is_changed else row)
+    return marked, [entry._replace(subnets=len(keys)) for entry, keys in changed.items()]
 
 
 def _read_network(source: Source, parameters: RuleParameters, watch: Watch, plan: Proposal | None) -> NetworkViews:

@@ -8,7 +8,7 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.baseline import Baseline, Comparison, Coverage, compare, parameter_values
 from express_path_cli.findings.hubs import Hub
 from express_path_cli.findings.proposed import ProposedFindings
-from express_path_cli.findings.row import Row
+from express_path_cli.findings.row import Row, SetParameter
 from express_path_cli.findings.summary import summary
 from express_path_cli.terminal.errors import Failure
 
@@ -21,7 +21,8 @@ class Result:
     comparison: with the baseline, None without one. listed: the subnets of each account and Region that was read,
     evaluated or not. plan: what the plan changes whose result this is. settings: which configuration file decides, and what
     it ignores, in sentences; empty without one. account_names: those that Organizations or that file says, by account.
-    hubs: the route tables whose endpoint cuts other VPCs off from S3 Express, or may do so.
+    hubs: the route tables whose endpoint cuts other VPCs off from S3 Express, or may do so. set_parameters: those that the
+    configuration file sets.
     """
 
     rows: Sequence[Row]
@@ -37,6 +38,7 @@ class Result:
     settings: Sequence[str] = ()
     account_names: Mapping[str, str] = field(default_factory=dict)
     hubs: Sequence[Hub] = ()
+    set_parameters: Sequence[SetParameter] = ()
 
     @property
     def evaluated(self) -> int:
@@ -54,9 +56,14 @@ class Result:
         return [row for row in (*self.rows, *self.unlisted) if row.ignored]
 
     @property
+    def set_by_file(self) -> int:
+        """How many subnets, shown or not, have another compliance because of parameters of the configuration file."""
+        return sum(row.set_by is not None for row in (*self.rows, *self.unlisted))
+
+    @property
     def summary(self) -> str:
         """The totals of the rows to show, in one sentence."""
-        return summary(self.rows, self.evaluated, len(self.ignored))
+        return summary(self.rows, self.evaluated, len(self.ignored), self.set_by_file)
 
     @property
     def coverage(self) -> Coverage:

@@ -19,6 +19,7 @@ from express_path.domain.remedy.remedies import Remedies, association
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path_cli.sources.proposal.resource import NewId, UnknownId
+from express_path_cli.terminal.texts import count_text
 
 _FIELDS_OF = attrgetter(*(each.name for each in fields(Verdict)))
 """Return the values of a verdict's fields, with which those of a row begin."""
@@ -47,6 +48,33 @@ class Ignored(NamedTuple):
         return f"{self.why} (until {self.expires})"
 
 
+class SetParameter(NamedTuple):
+    """A rule parameter that the configuration file sets, why, and the last day on which it does, in UTC.
+
+    subnets: how many of a scan would have another compliance without it.
+    """
+
+    name: str
+    value: str
+    why: str
+    expires: date
+    subnets: int = 0
+
+    def __str__(self) -> str:
+        """Return the parameter with its value, such as "vpcIds=vpc-1"."""
+        return f"{self.name}={self.value}"
+
+    @property
+    def reason(self) -> str:
+        """Return why it is set, such as "moves in March (until 2026-03-31)"."""
+        return str(Ignored(self.why, self.expires))
+
+    @property
+    def effect(self) -> str:
+        """Return what the parameter does to a scan, and why it is set."""
+        return f"changes the compliance of {count_text(self.subnets, 'subnet')}: {self.reason}"
+
+
 class TrafficPath(NamedTuple):
     """The hops of some of a subnet's traffic, and the reason that they lead to; a tuple, since a scan has many."""
 
@@ -61,7 +89,8 @@ class Row(Verdict):
     The names are Name tags, empty without one. tags: all tags that the subnet has, or else its route table, or else its
     VPC. table_tags: those that the route table has, or else the VPC. other_paths: those of its other addresses, or that AWS may choose instead, worst first. remedy: for all route
     tables that are changed together; None if nothing has to change. baseline: None without a baseline, and without a
-    finding. ignored: None unless the configuration file has an entry for the finding.
+    finding. ignored: None unless the configuration file has an entry for the finding. set_by: the parameter of that file without
+    which the compliance would be another one, None without such a parameter.
 
     address: in a plan, the address in the configuration; until AWS gives the subnet an id, subnet_id is the address too.
     changed_by: the addresses of the resources in a plan that change the subnet's route table, or its routes. file and
@@ -78,6 +107,7 @@ class Row(Verdict):
     remedy: Remedy | None = None
     baseline: Mark | None = None
     ignored: Ignored | None = None
+    set_by: SetParameter | None = None
     address: str = ""
     changed_by: tuple[str, ...] = ()
     file: str = ""

@@ -6,11 +6,14 @@ commands are derived again or have a known form.
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import date
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import astuple
 
 from express_path.adapters.memory import gc_paused
 from express_path.domain.heal.endpoints import NEW_ENDPOINT
@@ -19,7 +22,7 @@ from express_path.domain.network.resources import TargetKind, VpcEndpoint
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance, Reason, Unknown
 from express_path.domain.remedy.texts import NAT64_PAGE, PAGES, Remedy
-from express_path.domain.verdict.parameters import RuleParameters, parse_parameters
+from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters, parse_parameters
 from express_path.errors import ParameterError, RecordError
 from express_path.fields import time
 from express_path_cli.aws.options import LiveOptions
@@ -37,7 +40,7 @@ from express_path_cli.findings.hubs import Hub
 from express_path_cli.findings.options import ScanOptions
 from express_path_cli.findings.proposed import ProposedFindings, TableChange
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import Mark, Row, TrafficPath, combined
+from express_path_cli.findings.row import Mark, Row, SetParameter, TrafficPath, combined
 from express_path_cli.findings.scan_file import (
     DOCUMENT,
     WRITTEN_BY,
@@ -71,6 +74,14 @@ class _OtherPath(Struct):
     path: tuple[_Hop, ...] = ()
 
 
+class _SetParameter(Struct):
+    name: Annotated[str, one_of(tuple(PARAMETERS))]
+    value: Word
+    why: Word
+    expires: date
+    subnets: Count
+
+
 class _Names(Struct, rename="camel"):
     subnet: str = ""
     route_table: str = ""
@@ -93,6 +104,7 @@ class _RowFields(Struct, rename="camel", kw_only=True):
     lacks: str = ""
     unknown: Unknown | UnsetType = UNSET
     excluded_by: str = ""
+    set_by: OptionalWord = ""
     other_paths: tuple[_OtherPath, ...] = ()
     baseline: Mark | None = None
     address: Word | None = None
@@ -171,6 +183,7 @@ class _Scan(EarlierScan, kw_only=True):
     not_selected: tuple[_NotSelected, ...]
     changes: tuple[_Change, ...]
     subnets: tuple[_Row, ...]
+    set_parameters: tuple[_SetParameter, ...] = ()
     account_names: dict[str, str] = msgspec.field(default_factory=dict)
     hubs: tuple[_Hub, ...] = ()
     fixed: tuple[PastRow, ...] | UnsetType = UNSET
@@ -266,7 +279,9 @@ def read_saved(file: Path) -> tuple[Result, ScanOptions]:
 def _result(earlier: _Scan) -> Result:
     coverage = earlier.coverage
     remedies = [_remedy(change, f"changes[{place}]") for place, change in enumerate(earlier.changes)]
-    rows = combined(sorted((_row(row, remedies) for row in earlier.subnets), key=lambda row: row.key))
+    set_parameters = {parameter.name: SetParameter(*astuple(parameter)) for parameter in earlier.set_parameters}
+    found = (replace(_row(row, remedies), set_by=_set_by(row, set_parameters)) for row in earlier.subnets)
+    rows = combined(sorted(found, key=lambda row: row.key))
     listed: dict[tuple[str, str], set[str]] = {_place(name): set() for name in coverage.accounts}
     for row in rows:
         _list(listed, row.account_id, row.region, [row.subnet_id])
@@ -284,7 +299,15 @@ def _result(earlier: _Scan) -> Result:
         plan=_plan(earlier, rows) if isinstance(earlier, _PlannedScan) else None,
         account_names=earlier.account_names,
         hubs=list(map(_hub, earlier.hubs)),
+        set_parameters=list(set_parameters.values()),
     )
+
+
+def _set_by(row: _Row | _PlannedRow, set_parameters: Mapping[str, SetParameter]) -> SetParameter | None:
+    """Return the parameter of the configuration file that sets the compliance of a subnet. Raise RecordError if there is none."""
+    if row.set_by and row.set_by not in set_parameters:
+        raise RecordError(str(row.subnet_id), "setBy", row.set_by, "the name of one of setParameters")
+    return set_parameters.get(row.set_by)
 
 
 def _hub(hub: _Hub) -> Hub:

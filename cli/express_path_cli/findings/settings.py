@@ -1,12 +1,12 @@
-"""The configuration file: rule parameters, and findings to ignore for a time.
+"""The configuration file: rule parameters to set, and findings to ignore, for a time.
 
 Whoever can write the file decides what a scan shows. So it is read only from where the command runs, it can name no role to
-assume, and everything that it hides is counted.
+assume, and everything that it hides has a reason and a last day, and is counted.
 """
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -15,10 +15,10 @@ from typing import Annotated, NamedTuple
 from msgspec import Meta, Struct, ValidationError, toml
 
 from express_path.domain.path.reasons import Reason
-from express_path.domain.verdict.parameters import RuleParameters, parse_parameters
+from express_path.domain.verdict.parameters import PARAMETERS, RuleParameters, parse_parameters
 from express_path.errors import ParameterError
 from express_path_cli.aws.options import parameter_pairs
-from express_path_cli.findings.row import Ignored, Row
+from express_path_cli.findings.row import Ignored, Row, SetParameter
 from express_path_cli.terminal.errors import OptionError, did_you_mean, hint_for
 from express_path_cli.terminal.texts import count_text
 
@@ -27,7 +27,9 @@ LONGEST = timedelta(days=180)
 """How far away the last day of an entry may be."""
 _ROLE = "networkRoleArn"
 """The parameter that names a role to assume."""
-_Text = Annotated[str, Meta(min_length=1)]
+_ROLE_HINT = f"use --parameter {_ROLE}=ARN on the command line"
+_FORM = "set it in an entry [[parameter]] with name, value, reason, and expires"
+_Text = Annotated[str, Meta(min_length=1, pattern=r"\S")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,38 +50,59 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of a file: parameters of the rule as texts by name, findings to ignore, and the names of accounts."""
+    """The settings of a file: parameters of the rule, findings to ignore, and the names of accounts.
+
+    given: the parameters of the command line, by name. They are the user's own, and win.
+    """
 
     file: Path | None = None
-    parameters: Mapping[str, str] = field(default_factory=dict)
+    parameters: tuple[SetParameter, ...] = ()
     entries: tuple[Entry, ...] = ()
     account_names: Mapping[str, str] = field(default_factory=dict)
+    given: Mapping[str, str] = field(default_factory=dict)
 
-    def rule_parameters(self, pairs: Sequence[str] | None) -> RuleParameters:
-        """Return the parameters of the file with those of the command line, which win. Raise ParameterError."""
-        return parse_parameters({**self.parameters, **parameter_pairs(pairs)})
+    @property
+    def in_force(self) -> list[SetParameter]:
+        """The parameters that the file sets today."""
+        today = this_day()
+        return [entry for entry in self.parameters if entry.expires >= today and entry.name not in self.given]
+
+    def rule_parameters(self, of_file: Iterable[SetParameter]) -> RuleParameters:
+        """Return these parameters of the file with those of the command line. Raise ParameterError."""
+        return parse_parameters({**{entry.name: entry.value for entry in of_file}, **self.given})
 
     @property
     def title(self) -> list[str]:
         """Which file decides, and what it sets, in one line; empty without a file."""
-        names = [f"{name}={value}" for name, value in self.parameters.items()]
+        names = [str(entry) for entry in self.in_force]
         names += [f"ignore ({len(self.entries)})"] if self.entries else []
         names += [f"accounts ({len(self.account_names)})"] if self.account_names else []
         return [f"{self.file} sets {', '.join(names) or 'nothing'}"] if self.file else []
 
-    def applied(self, rows: Sequence[Row]) -> "Applied":
-        """Return the rows with what is ignored today, and what a reader should know of it."""
+    def not_in_force(self) -> Iterator[str]:
+        """Yield why parameters of the file are not used, in sentences."""
+        for entry in self.parameters:
+            if entry.name in self.given:
+                yield f"{entry} is not used, because --parameter sets {entry.name}={self.given[entry.name]}"
+            elif entry.expires < this_day():
+                yield f"{entry} is no longer set: {entry.reason}"
+
+    def applied(self, rows: Sequence[Row], parameters: Iterable[SetParameter]) -> "Applied":
+        """Return the rows with what is ignored today, and what a reader should know of it.
+
+        parameters: those that a configuration file set in the scan, with what they changed.
+        """
         today = this_day()
         valid = [entry for entry in self.entries if entry.ignored.expires >= today]
         marked = [self._marked(row, valid) for row in rows] if valid else list(rows)
-        return Applied(marked, [*self._notes(marked, today)])
+        effects = [f"{parameter} {parameter.effect}" for parameter in parameters]
+        return Applied(marked, [*self.title, *effects, *self.not_in_force(), *self._notes(marked, today)])
 
     def _marked(self, row: Row, valid: Sequence[Entry]) -> Row:
         entry = next((entry for entry in valid if entry.matches(row)), None)
         return replace(row, ignored=entry.ignored) if entry else row
 
     def _notes(self, rows: Sequence[Row], today: date) -> Iterator[str]:
-        yield from self.title
         for entry in self.entries:
             found = count_text(sum(map(entry.matches, rows)), "finding")
             verb = "no longer ignores" if entry.ignored.expires < today else "ignores"
@@ -98,16 +121,21 @@ def this_day() -> date:
     return datetime.now(UTC).date()
 
 
-def read_settings() -> Settings:
-    """Read the settings of this folder, or of its repository's root. Raise OptionError for a fault, which it names."""
+def read_settings(pairs: Sequence[str] | None) -> Settings:
+    """Read the settings of this folder, or of its repository's root. pairs: the parameters of the command line.
+
+    Raise OptionError for a fault of the file, which it names, and ParameterError for one of the command line.
+    """
+    given = parameter_pairs(pairs)
+    parse_parameters(given)
     here = Path.cwd()
     root = _root(here)
     for file in (here / FILE, root / FILE):
         if file.is_symlink() and not file.resolve().is_relative_to(root):
             raise OptionError(f"{file} is a symbolic link that leads out of {root}", "put the file itself there")
         if file.is_file():
-            return _settings(file)
-    return Settings()
+            return replace(_settings(file), given=given)
+    return Settings(given=given)
 
 
 def _root(here: Path) -> Path:
@@ -133,10 +161,19 @@ class _Entry(Struct, forbid_unknown_fields=True, rename="kebab"):
     finding: Reason | None = None
 
 
+class _Parameter(Struct, forbid_unknown_fields=True):
+    """An entry of the list `parameter`, as the file has it."""
+
+    name: _Text
+    value: str
+    reason: _Text
+    expires: date
+
+
 class _File(Struct, forbid_unknown_fields=True):
     """The file."""
 
-    parameters: dict[str, str] = {}
+    parameter: list[_Parameter] = []
     ignore: list[_Entry] = []
     accounts: dict[str, str] = {}
 
@@ -148,22 +185,52 @@ def _settings(file: Path) -> Settings:
     except OSError as error:
         raise OptionError(f"{file}: {error.strerror}", "make it readable") from error
     except ValidationError as error:
-        word = next(iter(re.findall("[`'](.*?)[`']", str(error))), "")
-        names = [*_File.__struct_encode_fields__, *_Entry.__struct_encode_fields__, *Reason]
-        hint = did_you_mean(word, names) or f"the names are {', '.join(names)}"
-        raise OptionError(f"{file}: {error}".replace("$.", ""), hint) from error
+        raise OptionError(f"{file}: {error}".replace("$.", ""), _hint(str(error))) from error
     except ValueError as error:
         raise OptionError(f"{file} is not valid TOML: {error}", "see https://toml.io") from error
-    if _ROLE in found.parameters:
-        hint = f"use --parameter {_ROLE}=ARN on the command line"
-        raise OptionError(f"{file}: parameters.{_ROLE}: this file may not name a role to assume", hint)
+    parameters: dict[str, SetParameter] = {}
+    for place, entry in enumerate(found.parameter):
+        where = f"{file}: parameter[{place}]"
+        if entry.name in parameters:
+            raise OptionError(f"{where}.name: {entry.name} is set twice", "leave one of the entries out")
+        parameters[entry.name] = _parameter(where, entry)
+    entries = tuple(_entry(f"{file}: ignore[{place}]", entry) for place, entry in enumerate(found.ignore))
+    names = {key: _in_line(name) for key, name in found.accounts.items()}
+    return Settings(file, tuple(parameters.values()), entries, names)
+
+
+def _hint(fault: str) -> str:
+    """Return what to do about a fault of the file's form."""
+    word = next(iter(re.findall("[`'](.*?)[`']", fault)), "")
+    if word == _ROLE:
+        return _ROLE_HINT
+    if word in ("parameters", *PARAMETERS) or fault.endswith("`$.parameter`"):
+        return _FORM
+    structs = (_File, _Parameter, _Entry)
+    names = [*dict.fromkeys(name for struct in structs for name in struct.__struct_encode_fields__), *Reason]
+    return did_you_mean(word, names) or f"the names are {', '.join(names)}"
+
+
+def _parameter(where: str, found: _Parameter) -> SetParameter:
+    if found.name == _ROLE:
+        raise OptionError(f"{where}.name: this file may not name a role to assume", _ROLE_HINT)
     try:
-        parse_parameters(found.parameters)
+        parse_parameters({found.name: found.value})
     except ParameterError as error:
         hint = hint_for(error) or f"must be {error.allowed}"
-        raise OptionError(f"{file}: parameters.{error.name}: {error.value!r} is not allowed", hint) from error
-    entries = tuple(_entry(f"{file}: ignore[{place}]", entry) for place, entry in enumerate(found.ignore))
-    return Settings(file, found.parameters, entries, {key: _in_line(name) for key, name in found.accounts.items()})
+        fault = f"{where}: {found.name}={found.value!r} is not allowed"
+        raise OptionError(fault, hint) from error
+    _check_day(where, found.expires)
+    return SetParameter(found.name, _in_line(found.value), _in_line(found.reason), found.expires)
+
+
+def _check_day(where: str, expires: date) -> None:
+    """Raise OptionError if the last day of an entry is too far away."""
+    latest = this_day() + LONGEST
+    if expires > latest:
+        raise OptionError(
+            f"{where}.expires: {expires} is more than {LONGEST.days} days away", f"must be {latest} or earlier"
+        )
 
 
 def _entry(where: str, found: _Entry) -> Entry:
@@ -177,11 +244,7 @@ def _entry(where: str, found: _Entry) -> Entry:
     values = {name: _in_line(value) for name, value in given.items() if value}
     if not values.keys() - {"reason"}:
         raise OptionError(f"{where}: does not say what to ignore", "add one of subnet, route-table, vpc, account")
-    latest = this_day() + LONGEST
-    if found.expires > latest:
-        raise OptionError(
-            f"{where}.expires: {found.expires} is more than {LONGEST.days} days away", f"must be {latest} or earlier"
-        )
+    _check_day(where, found.expires)
     return Entry(values, Ignored(_in_line(found.reason), found.expires))
 
 

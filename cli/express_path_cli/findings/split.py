@@ -21,7 +21,6 @@ from express_path_cli.findings.formats.markdown import plain, table
 from express_path_cli.findings.grouping import UNOWNED, Grouping, Values, group_record, groups, owner_text, owners_of
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row, change_key, worst_first
-from express_path_cli.findings.summary import summary
 from express_path_cli.findings.worklist import changes_of, worklist
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.files import to_json, write_file
@@ -229,7 +228,7 @@ def _ticket(own: Result, owner: str, tag_keys: Sequence[str], files: Iterable[st
     changes = changes_of(found.flagged)
     yield from (f"Paths to S3 Express One Zone: {printable(owner)}", "", _WHY, "")
     yield from map(printable, own.settings)
-    yield from (f"Scan of {own.made_at:%Y-%m-%d %H:%M} UTC. {summary(own.rows, ignored=len(own.ignored))}", "")
+    yield from (f"Scan of {own.made_at:%Y-%m-%d %H:%M} UTC. {own.summary}", "")
     if changes:
         yield "What to change:"
         for change in changes:

@@ -23,10 +23,11 @@ EXCLUDED_FIX = (
 """What to do about excluded subnets."""
 
 
-def summary(rows: Sequence[Row], evaluated: int | None = None, ignored: int = 0) -> str:
+def summary(rows: Sequence[Row], evaluated: int | None = None, ignored: int = 0, set_by_file: int = 0) -> str:
     """Return how many subnets have each compliance, and why some are NOT_APPLICABLE, in one sentence.
 
-    If more subnets were evaluated than are shown, or if the configuration file ignores findings, the sentence says so.
+    If more subnets were evaluated than are shown, or if the configuration file ignores findings or sets compliances, the
+    sentence says so.
     """
     counts = Counter(row.compliance for row in rows)
     listed = ", ".join(f"{counts[compliance]:,} {compliance}" for compliance in COMPLIANCES)
@@ -36,6 +37,8 @@ def summary(rows: Sequence[Row], evaluated: int | None = None, ignored: int = 0)
         count_text(total, "subnet") if total == len(rows) else f"{len(rows):,} of {count_text(total, 'subnet')} shown"
     )
     hidden = f"; {count_text(ignored, 'finding')} ignored" if ignored else ""
+    if set_by_file:
+        hidden += f"; parameters of express-path.toml change the compliance of {count_text(set_by_file, 'subnet')}"
     return f"{shown}: {listed}" + (f": {details}" if details else "") + hidden
 
 

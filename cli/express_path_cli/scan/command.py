@@ -178,7 +178,7 @@ def scan(
     Exit status: 0 no subnet is NON_COMPLIANT, 1 at least one is, 2 something could not be read. Standard error names what
     could not be read, and the rest is still reported.
     """
-    from express_path_cli.findings.baseline import parameter_words, read_baseline
+    from express_path_cli.findings.baseline import read_baseline
     from express_path_cli.findings.grouping import parse_grouping
     from express_path_cli.findings.options import ScanOptions
     from express_path_cli.findings.output import format_of
@@ -205,18 +205,19 @@ def scan(
     if proposal and not (regions or from_dump or example or aggregator or all_regions):
         regions = proposal.regions
     live = LiveOptions(regions, all_regions, profile, organization, role_name, external_id)
-    network, settings = Source(from_dump, aggregator, live, example), read_settings()
+    network, settings = Source(from_dump, aggregator, live, example), read_settings(parameter)
     if from_scan:  # its file says how it was judged
-        settings = replace(settings, parameters={})
+        settings = replace(settings, parameters=())
     show_failures_and_notes((), settings.title, quiet=quiet)
-    parameters = settings.rule_parameters(parameter)
     grouping = parse_grouping(split_by) if split_by else None
     if grouping:
         check_split({"--plan": plan, "--format": output_format, "--show": show}, output)
     else:
         check_output(output)
     chosen = Format.MARKDOWN if grouping else output_format or format_of(output)
-    given = ScanOptions(network, parameter_words(parameters), selected(vpc, tag), bool(plan))
+    # A command to run next reads the file itself, so that what the file sets is still counted.
+    words = tuple(f"{name}={value}" for name, value in settings.given.items())
+    given = ScanOptions(network, words, selected(vpc, tag), bool(plan))
     asked = ScanOutput(
         read_baseline(baseline) if baseline else None,
         failing_words(fail_on),
@@ -230,7 +231,7 @@ def scan(
         scanned = read_earlier(from_scan, given, quiet=quiet)
         check_earlier(scanned.result, asked)
     else:
-        scanned = read_now(given, parameters, proposal, quiet=quiet)
+        scanned = read_now(given, settings, proposal, quiet=quiet)
     raise typer.Exit(write_scan(scanned, asked, chosen, output, quiet=quiet))
 
 

@@ -39,8 +39,8 @@ class ScanOutput:
 
 def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Path | None, *, quiet: bool) -> int:
     """Compare and write a scan, and return the exit status."""
-    applied = asked.settings.applied(scan.result.rows)
-    show_failures_and_notes((), applied.notes[1:], quiet=quiet)
+    applied = asked.settings.applied(scan.result.rows, scan.result.set_parameters)
+    show_failures_and_notes((), applied.notes[len(asked.settings.title) :], quiet=quiet)
     names = {**scan.result.account_names, **asked.settings.account_names}
     result = replace(scan.result, rows=applied.rows, settings=applied.notes, account_names=names)
     # The network without a plan is what the plan is compared with.

@@ -127,6 +127,17 @@ def changed(document: Any, path: str | tuple[str, ...], value: object) -> None:
         ("subnets.0.names", [], "field names"),
         ("subnets.0.tags", {"owner": ["<b>"]}, "field owner"),
         ("subnets.0.otherPaths", [{"reason": "LUCK"}], "field reason"),
+        ("subnets.0.setBy", "vpcIds", "the name of one of setParameters"),
+        (
+            "setParameters",
+            [{"name": "vpc", "value": "x", "why": "x", "expires": "2026-01-31", "subnets": 1}],
+            "field name",
+        ),
+        (
+            "setParameters",
+            [{"name": "scope", "value": "x", "why": "x", "expires": "later", "subnets": 1}],
+            "field expires",
+        ),
         ("subnets.0.baseline", "better", "field baseline"),
         ("subnets.0.subnetId", "subnet-1\u001b[2J", "field subnetId"),
     ],
@@ -147,7 +158,7 @@ WRONG = (None, True, -1, 1.5, "", "\x1b[2J\ud800", [[]], {"a\ud800": 1})
 """Values of each type, and texts that no output may contain."""
 UNUSED = re.compile(
     r"settings|notRead\.0\.error|changes\.0\.(patches|routeTableIds|subnets)|.*\.now"
-    r"|totals\.(reasons|ignored|.*\.(COMPLIANT|NOT_APPLICABLE))"
+    r"|totals\.(reasons|ignored|setByFile|.*\.(COMPLIANT|NOT_APPLICABLE))"
 )
 """The paths of fields that are made again, or that only people read."""
 WITHOUT_OTHER_KEYS = ("names", "source")

@@ -27,7 +27,9 @@ COLUMNS = (
 )
 """The first columns of every scan."""
 LAST_COLUMNS = ("remedy", "command")
-"""The last columns of every scan. Before them are baseline, with one, and ignored, if a configuration file decides."""
+"""The last columns of every scan. Before them are baseline, with one, and those of _DECIDED, if a configuration file decides."""
+_DECIDED = ("ignored", "set_by")
+"""Why the configuration file ignores a finding, and the parameter of that file that sets the compliance, with the reason."""
 
 _FORMULA_BEGINNINGS = "=+-@\t\r\uff1d\uff0b\uff0d\uff20"
 _FORMULA = re.compile(rf"(^|[\r\n])(?=[{re.escape(_FORMULA_BEGINNINGS)}])")
@@ -42,8 +44,8 @@ def as_csv(result: Result) -> Iterator[str]:
     """
     line = io.StringIO(newline="")
     writer = csv.writer(line)
-    baseline, ignored = ["baseline"] if result.comparison else [], ["ignored"] if result.settings else []
-    header: list[str | None] = [*COLUMNS, *baseline, *ignored, *LAST_COLUMNS]
+    baseline, decided = ["baseline"] if result.comparison else [], _DECIDED if result.settings else ()
+    header: list[str | None] = [*COLUMNS, *baseline, *decided, *LAST_COLUMNS]
     for cells in chain([header], (_cells(row, result) for row in result.rows)):
         writer.writerow(cells)
         yield line.getvalue()
@@ -69,8 +71,9 @@ def _cells(row: Row, result: Result) -> list[str | None]:
         row.vpc_name,
     )
     remedy = (row.remedy.advice, row.remedy.command) if row.remedy else ("", "")
-    ignored = [str(row.ignored or "")] if result.settings else []
-    return [*map(_safe, values), *([row.baseline] if result.comparison else []), *map(_safe, (*ignored, *remedy))]
+    set_by = f"{row.set_by}: {row.set_by.reason}" if row.set_by else ""
+    decided = [str(row.ignored or ""), set_by] if result.settings else []
+    return [*map(_safe, values), *([row.baseline] if result.comparison else []), *map(_safe, (*decided, *remedy))]
 
 
 def _safe(value: str | None) -> str | None:

@@ -70,6 +70,9 @@ def _scan(result: Result, scan: ScanOptions) -> dict[str, Any]:
         "settings": result.settings,
         "madeAt": result.made_at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "parameters": coverage.parameters,
+        "setParameters": [
+            {**parameter._asdict(), "expires": parameter.expires.isoformat()} for parameter in result.set_parameters
+        ],
         "accounts": coverage.accounts,
         "filters": coverage.filters,
         "source": _source(scan.source),
@@ -82,6 +85,7 @@ def _scan(result: Result, scan: ScanOptions) -> dict[str, Any]:
             "compliances": {compliance.value: compliances[compliance] for compliance in Compliance},
             "reasons": dict(sorted(Counter(row.reason.value for row in rows).items())),
             "ignored": len(result.ignored),
+            "setByFile": result.set_by_file,
         },
         "notSelected": _not_selected(result),
     }
@@ -244,6 +248,7 @@ def _row(row: Row, change: int | None, *, compared: bool, planned: bool) -> dict
         "change": change,
         **{name: value for name, value in optional.items() if value},
         **({"ignored": {"why": row.ignored.why, "expires": row.ignored.expires.isoformat()}} if row.ignored else {}),
+        **({"setBy": row.set_by.name} if row.set_by else {}),
         **({"baseline": row.baseline} if compared else {}),
         **(_planned(row) if planned else {}),
     }

@@ -21,8 +21,9 @@ def as_junit(result: Result) -> Iterator[str]:
     """Yield the document, suite by suite.
 
     A table with a NON_COMPLIANT subnet fails, one with only NOT_APPLICABLE ones is skipped, and what could not be
-    determined is an error. If a configuration file decides, the first suite names it, and each finding that it ignores is a
-    skipped test. So is each hub that cuts other VPCs off, unless the output is about news: it fails no scan.
+    determined is an error. If a configuration file decides, the first suite names it, and each finding that it ignores and each
+    parameter that it sets is a skipped test. So is each hub that cuts other VPCs off, unless the output is about news: it fails no
+    scan.
 
     It has the elements and attributes that Jenkins accepts
     (https://github.com/jenkinsci/xunit-plugin/tree/master/src/main/resources/org/jenkinsci/plugins/xunit/types).
@@ -33,8 +34,9 @@ def as_junit(result: Result) -> Iterator[str]:
     )
     yield f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites {attributes}>\n'
     for title in result.settings[:1]:
-        ignored = [(f"{row.subnet_id} {row.reason}", f"ignored: {row.ignored}") for row in result.ignored]
-        yield _as_text(_other_suite(title, "skipped", "ignored", ignored, stamp))
+        decided = [(f"{row.subnet_id} {row.reason}", f"ignored: {row.ignored}") for row in result.ignored]
+        decided += [(str(parameter), parameter.effect) for parameter in result.set_parameters]
+        yield _as_text(_other_suite(title, "skipped", "ignored", decided, stamp))
     for name, rows in groupby(sorted(result.rows, key=_in_vpc_order), key=_suite_name):
         yield _as_text(_suite(name, list(rows), stamp))
     if listed := _listed_hubs(result):
@@ -60,7 +62,9 @@ def _totals(result: Result) -> dict[str, str]:
     tables = {(_suite_name(row), row.route_table_id) for row in result.rows}
     flagged = {(_suite_name(row), row.route_table_id) for row in result.rows if row.is_flagged}
     return {
-        "tests": str(len(tables) + errors + len(result.ignored) + len(_listed_hubs(result))),
+        "tests": str(
+            len(tables) + errors + len(result.ignored) + len(result.set_parameters) + len(_listed_hubs(result))
+        ),
         "failures": str(len(flagged)),
         "errors": str(errors),
     }

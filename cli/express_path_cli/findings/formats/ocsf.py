@@ -85,8 +85,15 @@ def _activity(row: Row) -> dict[str, Any]:
         "type_uid": _CLASS * 100 + activity.id,
         "type_name": f"Compliance Finding: {activity.name}",
         **({"status_id": activity.status_id, "status": activity.status} if activity.status_id else {}),
-        **({"comment": f"ignored: {row.ignored}"} if row.ignored else {}),
+        **_comment(row),
     }
+
+
+def _comment(row: Row) -> dict[str, str]:
+    """Return what the configuration file does to a subnet, if it does something."""
+    ignored = [f"ignored: {row.ignored}"] if row.ignored else []
+    set_by = [f"set by {row.set_by}: {row.set_by.reason}"] if row.set_by else []
+    return {"comment": "; ".join([*ignored, *set_by])} if ignored or set_by else {}
 
 
 def _compliance(row: Row) -> dict[str, Any]:

@@ -52,6 +52,7 @@ def as_sarif(result: Result) -> Iterator[bytes]:
             "express-path/dropped": dropped(result.rows),
             "express-path/excluded": exclusions(result.rows),
             "express-path/ignored": len(result.ignored),
+            "express-path/setByFile": result.set_by_file,
         },
     }
     yield from document({"$schema": SCHEMA, "version": "2.1.0", "runs": iter([run])})

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 from express_path.domain.path.reasons import Reason, Unknown
 from express_path_cli.findings.formats import Format
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import Ignored, TrafficPath
+from express_path_cli.findings.row import Ignored, SetParameter, TrafficPath
 from express_path_cli.schema.command import FILES, Schema
 from tests.cli.findings.results import (
     COMPLIANT,
@@ -45,13 +45,16 @@ OF_PLANS = {"address", "routeTableAddress", "changedBy", "file", "line"}
 """The fields of a subnet that only a plan has; tests/cli/scan/test_plan.py looks at them."""
 
 
+SET = SetParameter("scope", "DIRECTORY_BUCKETS", "why", date(2026, 3, 31), 1)
+
+
 def test_the_schema_has_no_field_that_documents_lack() -> None:
     """With a baseline, a document has every field; without one, it lacks the marks and the lists of past findings."""
     found = document(compared())
     sometimes = {"plan", "routeTables", "undecided", "accountNames", "hubs"}
     assert found.keys() == SCHEMA.schema["properties"].keys() - sometimes
     fields = SCHEMA.schema["$defs"]["subnet"]["properties"].keys() - OF_PLANS
-    optional = {"note", "lacks", "unknown", "excludedBy", "otherPaths", "ignored", "tableTags"}
+    optional = {"note", "lacks", "unknown", "excludedBy", "otherPaths", "ignored", "setBy", "tableTags"}
     assert all(fields - subnet.keys() <= optional for subnet in found["subnets"])
     without = document(result_of(*EVERY))
     assert found.keys() - without.keys() == {"fixed", "unknown", "replaced"}
@@ -65,9 +68,13 @@ def test_the_schema_has_no_field_that_documents_lack() -> None:
         excluded_by="vpcIds",
         other_paths=(TrafficPath(Reason.ENDPOINT, (NAT,)),),
         ignored=Ignored("why", date(2026, 3, 31)),
+        set_by=SET,
     )
-    [subnet] = document(result_of(other))["subnets"]
+    whole = document(result_of(other, set_parameters=[SET]))
+    [subnet] = whole["subnets"]
     assert subnet.keys() == fields - {"baseline"}
+    [entry] = whole["setParameters"]
+    assert entry.keys() == SCHEMA.schema["properties"]["setParameters"]["items"]["properties"].keys()
     [change] = document(result_of(FLAGGED))["changes"]
     assert change.keys() == SCHEMA.schema["$defs"]["change"]["properties"].keys() - {"owner"}
     [hub] = document(result_of(FLAGGED, hubs=[HUB]))["hubs"]
@@ -101,6 +108,7 @@ def test_a_document_says_what_its_scan_covered() -> None:
         "compliances": {"COMPLIANT": 1, "NON_COMPLIANT": 1, "NOT_APPLICABLE": 0},
         "reasons": {"ENDPOINT": 1, "NAT_GATEWAY": 1},
         "ignored": 0,
+        "setByFile": 0,
     }
     assert len(found["subnets"]) == 1
     assert found["filters"] == ["--vpc vpc-1"]

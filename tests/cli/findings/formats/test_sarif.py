@@ -94,6 +94,7 @@ def test_a_run_says_what_is_missing() -> None:
         "express-path/dropped": 1,
         "express-path/excluded": {"tag key=a on b": 1},
         "express-path/ignored": 0,
+        "express-path/setByFile": 0,
     }
     assert run_of(result_of())["invocations"][0]["executionSuccessful"] is True
 
