@@ -17,7 +17,7 @@ from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.remedy.remedies import association
 from express_path.domain.remedy.texts import BREAKS, Remedy
 from express_path_cli.findings.formats.csv import as_csv
-from express_path_cli.findings.formats.markdown import plain, table
+from express_path_cli.findings.formats.markdown import LINKING, plain, table
 from express_path_cli.findings.grouping import UNOWNED, Grouping, Values, group_record, groups, owner_text, owners_of
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row, change_key, worst_first
@@ -28,8 +28,10 @@ from express_path_cli.terminal.tables import aligned, printable
 
 INDEX = "index.md"
 """The page with all owners."""
-_MAX_NAME = 60
+_MAX_NAME = 48
 """The longest name of a folder, without what tells equal ones apart. Common file systems accept 255 bytes."""
+_HASHED = re.compile(r".*-[0-9a-f]{32}", re.IGNORECASE)
+"""A name that looks like one that is made from a hash."""
 _SECOND = "-second"
 """The end of the name of a folder whose patches need endpoints that other owners create."""
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNORECASE)
@@ -173,7 +175,7 @@ class _Split:
             yield from (plain(line), "")
         yield from (f"**{plain(self._result.summary)}**", "")
         records = [group_record(group, self._grouping) for group in self._groups]
-        pages = [f"[{self._names[group.values]}]({self._names[group.values]}/{TICKET})" for group in self._groups]
+        pages = [self._link(group.values) for group in self._groups]
         cells = [
             [*(plain(value) for values in record.cells.values() for value in values), page if group.needs_work else ""]
             for record, page, group in zip(records, pages, self._groups, strict=True)
@@ -204,10 +206,12 @@ class _Split:
         yield ""
 
     def _link(self, values: Values) -> str:
-        return f"[{self._names[values]}]({self._names[values]}/{TICKET})"
+        name = self._names[values]
+        return f"[{plain(name)}]({name}/{TICKET})"
 
 
-TICKET, SUBNETS = "ticket.txt", "subnets.csv"
+TICKET, SUBNETS, COMMANDS, PROVIDER = "ticket.txt", "subnets.csv", "commands.sh", "provider.tf"
+_WRITTEN = (INDEX, TICKET, SUBNETS, COMMANDS, PROVIDER)
 _MOST_ROWS = 40
 """How many subnets a ticket lists. The CSV file has all of them."""
 _WHY = (
@@ -226,14 +230,14 @@ def _ticket(own: Result, owner: str, tag_keys: Sequence[str], files: Iterable[st
     """Yield the lines of a ticket, as plain text. own: the rows of one owner. files: what is beside the ticket."""
     found = worklist([row for row in own.rows if not row.ignored])
     changes = changes_of(found.flagged)
-    yield from (f"Paths to S3 Express One Zone: {printable(owner)}", "", _WHY, "")
-    yield from map(printable, own.settings)
-    yield from (f"Scan of {own.made_at:%Y-%m-%d %H:%M} UTC. {own.summary}", "")
+    yield from (f"Paths to S3 Express One Zone: {_unlinked(owner)}", "", _WHY, "")
+    yield from map(_unlinked, own.settings)
+    yield from (f"Scan of {own.made_at:%Y-%m-%d %H:%M} UTC. {_unlinked(own.summary)}", "")
     if changes:
         yield "What to change:"
         for change in changes:
             text = change.remedy.instruction or change.remedy.text
-            yield f"- {printable(f'{change.rows[0].reason}, {change.counted(change.rows[0].reason)}: {text}')}"
+            yield f"- {_unlinked(f'{change.rows[0].reason}, {change.counted(change.rows[0].reason)}: {text}')}"
             yield from (f"  {printable(line)}" for line in change.code.splitlines())
         yield ""
         if files := list(files):
@@ -256,7 +260,7 @@ def _ticket(own: Result, owner: str, tag_keys: Sequence[str], files: Iterable[st
     }.items():
         if items:
             notes = (f"- {item.first.route_table_id or item.first.vpc_id}: {item.first.note}" for item in items)
-            yield from (f"{title}:", *map(printable, notes), "")
+            yield from (f"{title}:", *map(_unlinked, notes), "")
     tables = {table_id for change in changes for table_id in change.route_table_ids}
     moving = [row for row in own.rows if row.route_table_id in tables]
     if moving:
@@ -269,29 +273,42 @@ def _ticket(own: Result, owner: str, tag_keys: Sequence[str], files: Iterable[st
             "Subnet",
             "Name",
             "Reason",
-            *(f"Owner ({key})" for key in tag_keys),
+            *(f"Owner ({_unlinked(key)})" for key in tag_keys),
         )
-        cells = (
-            (
-                *(row.account_id, row.region, row.vpc_id, str(row.route_table_id), row.subnet_id, row.subnet_name),
-                *(row.reason, *(row.tags.get(key, UNOWNED) for key in tag_keys)),
-            )
-            for row in worst_first(moving)[:_MOST_ROWS]
-        )
-        yield from aligned([titles, *cells])
+        cells = (map(_unlinked, _moving_cells(row, tag_keys)) for row in worst_first(moving)[:_MOST_ROWS])
+        yield from aligned([titles, *map(tuple, cells)])
         if len(moving) > _MOST_ROWS:
             yield f"and {len(moving) - _MOST_ROWS} more in {SUBNETS}"
     yield ""
+
+
+def _moving_cells(row: Row, tag_keys: Sequence[str]) -> Iterator[str]:
+    """Yield what a ticket says of a subnet that moves."""
+    yield from (
+        row.account_id,
+        row.region,
+        row.vpc_id,
+        str(row.route_table_id),
+        row.subnet_id,
+        row.subnet_name,
+        row.reason,
+    )
+    yield from (row.tags.get(key, UNOWNED) for key in tag_keys)
+
+
+def _unlinked(text: str) -> str:
+    """Return a text in one line of which no system makes a link or a mention, wherever a ticket is pasted."""
+    return LINKING.sub(r"[\g<0>]", printable(text))
 
 
 def _files_of_place(patches: Sequence[_Patch]) -> Iterator[tuple[str, str]]:
     """Yield the name and the text of each file for one account and Region."""
     account_id, region = patches[0].account_id, patches[0].region
     if commands := [patch.remedy.command for patch in patches if patch.remedy.command]:
-        yield "commands.sh", "\n".join(["#!/bin/sh", "set -eu", *commands, ""])
+        yield COMMANDS, "\n".join(["#!/bin/sh", "set -eu", *commands, ""])
     if any("terraform" in patch.remedy.patches for patch in patches):
         yield (
-            "provider.tf",
+            PROVIDER,
             (
                 f'provider "aws" {{\n  region              = {to_json(region).decode()}\n'
                 f"  allowed_account_ids = [{to_json(account_id).decode()}]\n}}\n"
@@ -307,18 +324,23 @@ def _files_of_place(patches: Sequence[_Patch]) -> Iterator[tuple[str, str]]:
 
 
 def _folder_names(owners: Iterable[Values]) -> dict[Values, str]:
-    """Return a folder name for each owner: its own text if that is safe and unlike all others, else with a hash."""
+    """Return a folder name for each owner: its own text if that is safe and unlike all others, else with a hash.
+
+    Names that differ only in case are alike. So is the name of a file that is written, or a name that looks made from a hash.
+    """
     texts = {values: "/".join(UNOWNED if value is None else value for value in values) for values in owners}
-    plain_names = Counter(_file_name(text).casefold() for text in texts.values())
-    return {
-        values: name if name == text and plain_names[name.casefold()] == 1 else f"{name}-{_digest(values)}"
-        for values, text in texts.items()
-        for name in [_file_name(text)]
-    }
+    alike = Counter(_file_name(text).casefold() for text in texts.values())
+    found = {}
+    for values, text in texts.items():
+        name = _file_name(text)
+        is_free = alike[name.casefold()] == 1 and name.casefold() not in _WRITTEN and not _HASHED.fullmatch(name)
+        found[values] = name if name == text and is_free else f"{name}-{_digest(values)}"
+    return found
 
 
 def _digest(values: Values) -> str:
-    return sha256(to_json(values)).hexdigest()[:10]
+    """Return a hash of exactly these values, also of characters that no file can contain."""
+    return sha256(ascii(values).encode()).hexdigest()[:32]
 
 
 def _file_name(text: str) -> str:

@@ -1,5 +1,6 @@
 """Rows and results for tests of findings, made by hand."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, date, datetime
 
@@ -74,6 +75,46 @@ HUB = Hub(ACCOUNT, REGION, "vpc-1", ("rtb-1",), "vpce-1", "tgw-1", "tgw-attach-1
 """A VPC whose endpoint cuts other VPCs off."""
 ODD = "a|b <c> &amp; \U0001f680"
 """A name that needs care in every markup."""
+LINKING = (
+    *("@octocat", "(@org/team)", "\u00e9@octocat", "x@octocat", "_@octocat", "me@example.com", "mailto:me@example.com"),
+    *(
+        "https://example.com",
+        "HTTP://example.com/a_b",
+        "\u00e9https://example.com",
+        "ftp://example.com",
+        "irc://example.com",
+    ),
+    *(
+        "www.example.com",
+        "www.",
+        "(WWW.example.com)",
+        "*www.example.com*",
+        "\u00e9www.example.com",
+        "<https://example.com>",
+    ),
+    *(
+        "#123",
+        "x#4",
+        "org/repo#1",
+        "GH-12",
+        "\u00e9gh-3",
+        "me@0123456789abcdef",
+        "GL-5",
+        "!6",
+        "$7",
+        "&8",
+        "~bug",
+        '%"a b"',
+    ),
+)
+"""Texts of which GitHub or GitLab makes a link or a mention."""
+LINKS = re.compile(
+    r"://\w|www\.|[\w.+-]@[\w-]+\.\w|@\w|[#!$&]\d|[~%][\w\"]|(?<![a-z\d])g[hl]-\d",
+    re.IGNORECASE,
+)
+"""What is a link or a mention: https://github.github.com/gfm/#autolinks-extension-,
+https://docs.github.com/en/get-started/writing-on-github/working-with-advanced-formatting/autolinked-references-and-urls, and
+https://docs.gitlab.com/user/markdown/#gitlab-specific-references. They look at one text of a page at a time."""
 LABELED = replace(
     FLAGGED,
     subnet_name="app-a",

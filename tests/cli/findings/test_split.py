@@ -5,6 +5,7 @@ import io
 import json
 import re
 from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
@@ -26,7 +27,7 @@ from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Ignored, rows_of
 from express_path_cli.findings.split import write_split
 from express_path_cli.sources.network import View
-from tests.cli.findings.results import FLAGGED, MADE_AT, result_of
+from tests.cli.findings.results import FLAGGED, LINKING, LINKS, MADE_AT, result_of
 from tests.support.command import invoke
 from tests.support.heal_situation import EXPRESS_LIST_6
 from tests.support.make import ACCOUNT, EXPRESS_LIST, by_id, route, snapshot, subnet, table
@@ -194,8 +195,72 @@ TEXTS = st.text(max_size=90) | st.sampled_from(
         "a\nb",
         "_",
         "unowned",
+        "index.md",
+        "INDEX.MD",
+        "ticket.txt",
+        "commands.sh",
+        ".",
+        "a/b",
+        "a\x1b",
+        "a\x07",
+        "com1.txt",
+        "a.",
     ]
 )
+
+
+def test_owners_like_files_have_folders_of_their_own(tmp_path: Path) -> None:
+    """The names of our own files, of other owners' folders, of devices, and of folders above, also in another case."""
+    own = [
+        "index.md",
+        "Index.MD",
+        "ticket.txt",
+        "subnets.csv",
+        "commands.sh",
+        "provider.tf",
+        ".",
+        "..",
+        "CON",
+        "a\x1b",
+        "a\x07",
+    ]
+    names = [path.name for path in split_of([*own, "a/b"], tmp_path / "first")]
+    assert not {*own} & {*names}
+    [taken] = [name for name in names if name.startswith("a-b-")]
+    again = split_of(["a/b", taken, taken.upper()], tmp_path / "second")
+    assert len({path.name.casefold() for path in again}) == 3
+    assert taken in [path.name for path in again]
+    assert all("Paths to S3 Express One Zone: a/b" in read(path) for path in again if path.name == taken)
+
+
+def split_of(owners: Sequence[str], folder: Path) -> list[Path]:
+    """Split a finding of each owner, and return the folders of the owners."""
+    rows = [
+        replace(FLAGGED, subnet_id=f"subnet-{number}", route_table_id=f"rtb-{number}", table_tags={"owner": owner})
+        for number, owner in enumerate(owners)
+    ]
+    write_split(result_of(*rows), OWNER, folder)
+    found = [path for path in folder.iterdir() if path.is_dir()]
+    assert len(found) == len(owners)
+    return found
+
+
+def read(folder: Path) -> str:
+    """Return the ticket in the folder of an owner."""
+    return (folder / "ticket.txt").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("odd", LINKING)
+def test_a_ticket_links_to_nothing_that_people_wrote(odd: str, tmp_path: Path) -> None:
+    """Nor does it mention anybody, wherever it is pasted; the marks are in brackets. Our own link and commands stay."""
+    row = replace(FLAGGED, subnet_name=odd, vpc_name=odd, table_tags={"owner": odd}, remedy=two_types().rows[0].remedy)
+    write_split(result_of(row, settings=[f"express-path.toml sets x: {odd}"]), OWNER, tmp_path)
+    [ticket] = tmp_path.glob("*/ticket.txt")
+    text = ticket.read_text(encoding="utf-8")
+    assert re.sub(r"\[(.)\]", r"\1", text).count(odd) >= 3
+    assert text.count("(https://docs.aws.amazon.com/") == 1
+    assert [line for line in text.replace("(https://docs.aws.amazon.com/", "").splitlines() if LINKS.search(line)] == []
+    assert "aws ec2 create-vpc-endpoint" in text
 
 
 @settings(max_examples=30)  # each writes many files

@@ -30,6 +30,20 @@ _CODES = {*_NAMED, "NAT"}
 """The columns of the worklist with IDs that readers copy."""
 
 
+LINKING = re.compile(
+    r"""@(?=[\w.\\]) | :(?=//) | (?<=ww)w(?=\.)  # mentions, addresses of e-mail, links
+    | [#!$&](?=\d) | (?<=(?<![a-z\d])g[hl])-(?=\d)  # issues, requests, and the like
+    | [~%](?=["\w\\])  # labels and milestones of GitLab""",
+    re.IGNORECASE | re.VERBOSE,
+)
+"""The character without which GitHub and GitLab make no link or mention of a text, escaped or not. Letters of other alphabets
+may stand before it (https://github.github.com/gfm/#autolinks-extension-,
+https://docs.github.com/en/get-started/writing-on-github/working-with-advanced-formatting/autolinked-references-and-urls,
+https://docs.gitlab.com/user/markdown/#gitlab-specific-references)."""
+_COMMENT = "<!-- -->"
+"""Ends a text in the page without being seen. A backslash does not, because links of issues are made from the page."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Length:
     """What to show: the subnets, and all rows or at most this many of each kind."""
@@ -225,9 +239,12 @@ def _named(resource: str, name: str) -> str:
 
 @lru_cache(maxsize=1 << 14)
 def plain(text: str) -> str:
-    """Escape all Markdown in a text, such as the name of an account or a message from AWS. It mentions nobody."""
+    """Escape all Markdown in a text, such as the name of an account or a message from AWS.
+
+    It links to nothing and mentions nobody.
+    """
     escaped = re.sub(r"([\\`*_~&\[\]<>#|])", r"\\\1", " ".join(text.split()))
-    return re.sub(r"(?<!\w)@(?=\w)", "@<!-- -->", escaped)
+    return LINKING.sub(rf"\g<0>{_COMMENT}", escaped)
 
 
 def _code(text: str) -> str:

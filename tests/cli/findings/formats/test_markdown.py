@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import replace
+from html.parser import HTMLParser
 from xml.etree.ElementTree import Element, fromstring
 
 import pytest
@@ -22,6 +23,8 @@ from tests.cli.findings.results import (
     EXCLUDED,
     FLAGGED,
     LABELED,
+    LINKING,
+    LINKS,
     NAT,
     REMEDY,
     UNKNOWN,
@@ -154,8 +157,41 @@ def test_no_text_is_markup(odd: str) -> None:
     assert listed.startswith(f"account 1 ({shown}): sts:AssumeRole failed")
 
 
-def test_a_comment_mentions_nobody() -> None:
-    """A tag that names a person or a team on GitHub notifies nobody, and an address of e-mail stays as it is."""
-    text = rendered(Format.MARKDOWN, result_of(replace(FLAGGED, vpc_name="@octocat of me@example.com (@org/team)")))
-    assert not re.search(r"(?<![\w])@(octocat|org)", text)
-    assert "octocat of me@example.com" in text
+class _Texts(HTMLParser):
+    """The texts of a page outside code. Tags and comments are between them."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._in_code = False
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: object) -> None:  # noqa: ARG002  # the parser passes it
+        """Enter a tag."""
+        self._in_code = self._in_code or tag == "code"
+
+    def handle_endtag(self, tag: str) -> None:
+        """Leave a tag."""
+        self._in_code = self._in_code and tag != "code"
+
+    def handle_data(self, data: str) -> None:
+        """Keep a text."""
+        if not self._in_code:
+            self.found.append(data)
+
+
+@pytest.mark.parametrize("odd", LINKING)
+def test_what_people_write_is_no_link_and_mentions_nobody(odd: str) -> None:
+    """A name or a tag notifies nobody, links to nothing, and is shown as it is."""
+    row = replace(FLAGGED, vpc_name=odd, subnet_name=f"{odd} {odd}", route_table_name=f"a {odd}.", account_id=odd)
+    decides = f"express-path.toml sets x: {odd}"
+    text = markdown(row, failures=[Failure(odd, ApiError("sts:AssumeRole", odd, "no"))], settings=[decides])
+    page = MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text)
+    assert [found for found in _Texts(page).found if LINKS.search(found)] == []
+    assert "<a" not in page
+    *_, (_, first) = tables_in(text)
+    assert first[1] == odd
+    assert first[3].endswith(f" {odd}")
+    assert first[4].endswith(f" {odd} {odd}")
+    assert decides in "".join(page_of(text).itertext())
