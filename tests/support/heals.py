@@ -82,7 +82,8 @@ class Deployment:
         role = sandbox.client("iam").create_role(
             RoleName="automation", Path="/express-path/automation/", AssumeRolePolicyDocument=json.dumps(TRUST)
         )
-        self.given = {"AutomationAssumeRole": str(role["Role"]["Arn"]), "PlanFunctionName": FUNCTION}
+        function = f"arn:aws:lambda:{sandbox.region}:{sandbox.account_id}:function:{FUNCTION}"
+        self.given = {"AutomationAssumeRole": str(role["Role"]["Arn"]), "PlanFunctionName": function}
         self.ledger = LedgerTable(sandbox)
         self.services = plan_heal.compose_services(os.environ, sandbox.account_id)
         # In Lambda, requests do not run concurrently. Here they do, so create the clients before threads share them.

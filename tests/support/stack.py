@@ -46,7 +46,9 @@ def listed_stack(
     """
     created = {logical_id: Created(physical_id) for logical_id, physical_id in names.items()}
     place = account_id or sandbox.account_id, sandbox.region
-    account, resources = Account(sandbox, *place), {name: {"Type": ""} for name in names}
+    known = expanded().resources
+    resources = {name: {"Type": known[name]["Type"] if name in known else ""} for name in names}
+    account = Account(sandbox, *place)
     stack = CreatedStack(name, account, created, {}, outputs or {}, parameters, template={"Resources": resources})
     if "/" in name:  # it is only found by its ID
         stack.stack_id = f"arn:aws:cloudformation:{place[1]}:{place[0]}:stack/{name}"

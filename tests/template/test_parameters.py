@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from importlib.metadata import version
 from typing import Any
 
 import pytest
@@ -90,6 +91,7 @@ def test_deployment_needs_only_capability_iam() -> None:
 def test_outputs_name_the_created_resources() -> None:
     """The outputs name what pages and the command read."""
     assert {name: output["Value"] for name, output in expanded().outputs.items()} == {
+        "Version": version("express-path"),
         "RuleName": "<ConfigRule>",
         "AlarmTopic": "nowhere - nobody is told anything, because AlarmTopicArn is empty",
         "EventBusName": "<EventBus>",

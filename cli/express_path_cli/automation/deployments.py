@@ -1,7 +1,10 @@
 """The deployed stacks: those of the caller's account, or those that a roll-out deployed to an organization.
 
-In an organization, nothing counts that a member account can make: a stack is the instance of a StackSet of the
-administrator, and the names of its runbooks and its ledger follow from the StackSet's parameters.
+Names and outputs of a stack are no evidence, because anybody who may create a stack can choose them. In the caller's own
+account, a stack is ours if CloudFormation lists our resources of it (automation/resources.py). In an organization, nothing
+counts that a member account can make: a stack is the instance of a StackSet of the administrator, and the names of its
+runbooks and its ledger follow from the StackSet's parameters. What a command starts there is checked once more, right
+before the start (automation/release.py).
 """
 
 import shlex
@@ -9,12 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
-from typing import Any
 
-from express_path.adapters.aws import Aws, pages
+from express_path.adapters.aws import Aws
 from express_path.adapters.runbooks import Runbooks, runbooks_of
 from express_path.domain.findings.texts import RULE_NAME
-from express_path_cli.automation.stack import Stack, list_stacks
+from express_path_cli.automation.resources import StackResources, ledger_of, read_resources
+from express_path_cli.automation.stack import VERSION, Stack, list_stacks
 from express_path_cli.automation.stack_sets import Place, StackInstance, read_deployed
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
@@ -25,9 +28,9 @@ from express_path_cli.sources.live import Home, clients_of, find_home
 from express_path_cli.terminal.errors import Failure, OptionError, locating_errors
 
 _OUTPUTS = ("HealDocumentName", "LedgerTableName")
-"""The outputs by which a stack is recognized, whatever its name and that of its rule."""
-_ROLES = "role/express-path/automation/"
-"""The path of the roles that may write to a ledger."""
+"""The outputs of every stack of ours, whatever its name and that of its rule. Other stacks may have them, too."""
+_DOCUMENTS = ("HealDocument", "ApprovalDocument", "UndoDocument")
+"""The logical IDs of the runbooks, in the order of Runbooks."""
 
 
 NOT_DEPLOYED = (
@@ -40,8 +43,9 @@ NOT_DEPLOYED = (
 class Deployment:
     """The stack of a rule in one account and Region, with what starts, stops, and undoes heals there.
 
-    parameters: those of the stack. is_rolled_out: whether it is the instance of a StackSet, in an account that may belong to
-    somebody else. options: select the place again, in this command and in the AWS CLI.
+    parameters: those of the stack. version: that of express-path with which it was deployed, empty if it does not say.
+    options: select the place again, in this command and in the AWS CLI. stack_option: selects the stack in `heal` and
+    `undo`, empty if it is the only one there.
     """
 
     place: AccountRegion
@@ -52,8 +56,9 @@ class Deployment:
     automation_role_arn: str
     plan_function_arn: str
     parameters: Mapping[str, str]
+    version: str
     options: str
-    is_rolled_out: bool = False
+    stack_option: str = ""
 
     def __str__(self) -> str:
         return f"{self.place}, stack {self.stack}"
@@ -94,7 +99,7 @@ class Deployment:
 
     def undo_command(self, *run_ids: str) -> str:
         """Return the command that undoes heals."""
-        return f"express-path undo {shlex.join(run_ids)}{self.options}"
+        return f"express-path undo {shlex.join(run_ids)}{self.options}{self.stack_option}"
 
     @property
     def start_command(self) -> str:
@@ -115,9 +120,25 @@ class Deployments:
     without_stack: int
 
 
-def own_deployments(place: AccountRegion, profile: str | None) -> list[Deployment]:
-    """Read the stacks of a Region of the caller's account. Raise ApiError, and OptionError if one is not complete."""
-    return [_from_outputs(place, stack, profile) for stack in installed_stacks(place)]
+@dataclass(frozen=True, slots=True)
+class OwnStacks:
+    """The deployments of a Region of the caller's account, and why other stacks with our outputs are none, by name."""
+
+    deployments: Sequence[Deployment]
+    refused: Mapping[str, OptionError]
+
+
+def own_stacks(place: AccountRegion, profile: str | None) -> OwnStacks:
+    """Read the stacks of a Region of the caller's account. Raise ApiError."""
+    found, refused = [], {}
+    for stack in installed_stacks(place):
+        try:
+            found.append(_of_own_account(place, stack, profile))
+        except OptionError as error:
+            refused[stack.name] = error
+    if len(found) > 1:
+        found = [replace(row, stack_option=f" --stack {shlex.quote(row.stack)}") for row in found]
+    return OwnStacks(found, refused)
 
 
 def find_deployments(live: LiveOptions, task_pool: TaskPool) -> Deployments:
@@ -140,15 +161,11 @@ def _own(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[Sequenc
         yield found
 
 
-def _in_own_account(place: AccountRegion, profile: str | None, failures: list[Failure]) -> list[Deployment]:
+def _in_own_account(place: AccountRegion, profile: str | None, failures: list[Failure]) -> Sequence[Deployment]:
     """Read the stacks of a Region of the caller's account. What is wrong with one is added to the failures."""
-    found = []
-    for stack in installed_stacks(place):
-        try:
-            found.append(_from_outputs(place, stack, profile))
-        except OptionError as error:
-            failures.append(Failure(str(place), error))
-    return found
+    found = own_stacks(place, profile)
+    failures += [Failure(str(place), error) for error in found.refused.values()]
+    return found.deployments
 
 
 def installed_stacks(place: AccountRegion) -> list[Stack]:
@@ -158,31 +175,35 @@ def installed_stacks(place: AccountRegion) -> list[Stack]:
     return [stack for stack in stacks if all(name in stack.outputs for name in _OUTPUTS)]
 
 
-def _from_outputs(place: AccountRegion, stack: Stack, profile: str | None) -> Deployment:
-    """Return the deployment that a stack of the caller's own account is. Raise OptionError."""
+def _of_own_account(place: AccountRegion, stack: Stack, profile: str | None) -> Deployment:
+    """Return the deployment that a stack of the caller's own account is. Raise ApiError, and OptionError if it is none."""
+    aws = replace(place.aws)
+    resources = read_resources(aws.client("cloudformation"), stack.id)
+    rule = resources.name("ConfigRule")
+    resources.name("EvaluateFunction")
+    for logical_id, expected in zip(_DOCUMENTS, runbooks_of(rule), strict=True):
+        if (name := resources.name(logical_id)) != expected:
+            raise resources.refusal(f"its {logical_id} is {name}, not {expected}")
+    here = options.as_command_line({"--region": place.region, "--profile": profile})
+    ledger = ledger_of(aws.functions, resources, stack.parameters)
+    return _deployment(resources, place, stack, rule, ledger, here)
 
-    def output(name: str) -> str:
-        if name not in stack.outputs:
-            raise OptionError(f"stack {stack.name} has no output {name}", "deploy the newest version of the stack")
-        return stack.outputs[name]
 
-    stop_role = output("StopRoleArn")
-    if f":iam::{place.account_id}:{_ROLES}" not in stop_role:
-        raise OptionError(
-            f"stack {stack.name}: its output StopRoleArn is {stop_role}, not a role of this account with the path of "
-            "express-path",
-            "nothing was done there: ask who made that stack, and delete it or deploy it again",
-        )
+def _deployment(
+    resources: StackResources, place: AccountRegion, stack: Stack, rule: str, ledger: str, here: str
+) -> Deployment:
+    """Return the deployment of a stack with these resources; `here` selects its place. Raise OptionError."""
     return Deployment(
         place,
         stack.name,
-        output("RuleName"),
-        output("LedgerTableName"),
-        stop_role_arn=stop_role,
-        automation_role_arn=output("AutomationRoleArn"),
-        plan_function_arn=output("PlanFunctionArn"),
+        rule,
+        ledger,
+        stop_role_arn=resources.role_arn("StopRole"),
+        automation_role_arn=resources.role_arn("AutomationRole"),
+        plan_function_arn=resources.function_arn("PlanFunction"),
         parameters=stack.parameters,
-        options=options.as_command_line({"--region": place.region, "--profile": profile}),
+        version=stack.version,
+        options=here,
     )
 
 
@@ -211,10 +232,13 @@ def _rolled_out(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[
         if place.account_id == home.caller.account_id:
             return _in_own_account(place, live.profile, task_pool.failures)
         instance = deployed.instances.get(Place(place.account_id, place.region))
+        version = ""
         for stack in installed_stacks(place):
-            if instance is None or stack.id != instance.stack_id:
+            if instance and stack.id == instance.stack_id:
+                version = stack.version
+            else:
                 task_pool.failures.append(Failure(str(place), _decoy(stack)))
-        return [_from_instance(place, instance, home.caller.partition, live)] if instance else []
+        return [_from_instance(place, instance, version, live)] if instance else []
 
     for _, found in task_pool.run(places, read):
         yield found
@@ -227,7 +251,7 @@ def _decoy(stack: Stack) -> OptionError:
     )
 
 
-def _from_instance(place: AccountRegion, instance: StackInstance, partition: str, live: LiveOptions) -> Deployment:
+def _from_instance(place: AccountRegion, instance: StackInstance, version: str, live: LiveOptions) -> Deployment:
     """Return the deployment that the instance of a StackSet is. Raise ApiError, OptionError."""
     parameters = instance.stack_set.parameters
     if not instance.stack_id or not parameters.get("LedgerTableName"):
@@ -236,29 +260,8 @@ def _from_instance(place: AccountRegion, instance: StackInstance, partition: str
             f"the instance of StackSet {instance.stack_set.name} {what}",
             "update the StackSet, and wait until it is CURRENT",
         )
-    names = _resources(replace(place.aws).client("cloudformation"), instance.stack_id)
-    missing = [name for name in ("AutomationRole", "StopRole", "PlanFunction") if name not in names]
-    if missing:
-        raise OptionError(f"stack {instance.stack_id} has no resource {missing[0]}", "update the StackSet")
-    account = f"arn:{partition}:iam::{place.account_id}:{_ROLES}"
-    function = f"arn:{partition}:lambda:{place.region}:{place.account_id}:function:{names['PlanFunction']}"
+    resources = read_resources(replace(place.aws).client("cloudformation"), instance.stack_id)
     rule = parameters.get("RuleName") or RULE_NAME
     here = replace(live, all_regions=False, regions=(place.region,), account_ids=(place.account_id,), ou_ids=())
-    return Deployment(
-        place,
-        instance.stack_id.split("/")[1],
-        rule,
-        parameters["LedgerTableName"],
-        stop_role_arn=account + names["StopRole"],
-        automation_role_arn=account + names["AutomationRole"],
-        plan_function_arn=function,
-        parameters=parameters,
-        options=f" {shlex.join(here.options())}",
-        is_rolled_out=True,
-    )
-
-
-def _resources(cloudformation: Any, stack_id: str) -> Mapping[str, str]:  # noqa: ANN401  # boto3's client
-    """Read the physical IDs of a stack's resources, by logical ID. Raise ApiError."""
-    rows = pages(cloudformation, "cloudformation", "list_stack_resources", "StackResourceSummaries", StackName=stack_id)
-    return {str(row["LogicalResourceId"]): str(row.get("PhysicalResourceId") or "") for row in rows}
+    stack = Stack(instance.stack_id, resources.stack, "", "", {VERSION: version}, parameters)
+    return _deployment(resources, place, stack, rule, parameters["LedgerTableName"], f" {shlex.join(here.options())}")

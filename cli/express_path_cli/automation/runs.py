@@ -55,14 +55,23 @@ class Run:
         return any(step.name == _STOPPED and step.status == "Success" for step in self.steps)
 
 
-def start_run(aws: Aws, document: str, parameters: Mapping[str, str], version: str = "") -> str:
-    """Start a runbook, by default its default version, and return the run's ID. Raise ApiError."""
-    given: dict[str, Any] = {"DocumentVersion": version} if version else {}
+@dataclass(frozen=True, slots=True)
+class Job:
+    """A run to start. `name` is what it is about, such as a route table. version: that of the document."""
+
+    name: str
+    document: str
+    parameters: Mapping[str, str]
+    version: str
+
+
+def start_run(aws: Aws, job: Job) -> str:
+    """Start a version of a runbook, and return the run's ID. Raise ApiError."""
     with calling("ssm:StartAutomationExecution"):
         answer = aws.ssm.start_automation_execution(
-            DocumentName=document,
-            **given,
-            Parameters={name: [value] for name, value in parameters.items()},
+            DocumentName=job.document,
+            DocumentVersion=job.version,
+            Parameters={name: [value] for name, value in job.parameters.items()},
             ClientToken=str(uuid4()),  # a retry after a lost answer must not start a second run
         )
     return answer["AutomationExecutionId"]
@@ -110,16 +119,6 @@ START_SECONDS = 1.0
 (https://docs.aws.amazon.com/general/latest/gr/ssm.html)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Job:
-    """A run to start. `name` is what it is about, such as a route table. version: that of the document; empty: its default."""
-
-    name: str
-    document: str
-    parameters: Mapping[str, str]
-    version: str = ""
-
-
 class RunQueue:
     """Runs that wait and runs in progress. `waiting` and `running` are correct after any exception, also Ctrl-C.
 
@@ -140,7 +139,7 @@ class RunQueue:
         while self._can_start() or self.running:
             while self._can_start() and len(self.running) < PARALLEL_RUNS:
                 job = self.waiting[0]
-                run_id = start_run(self._aws, job.document, job.parameters, job.version)
+                run_id = start_run(self._aws, job)
                 self.running[run_id] = self.waiting.popleft()
                 started(job, run_id)
                 time.sleep(START_SECONDS)

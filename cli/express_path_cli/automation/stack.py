@@ -1,5 +1,6 @@
 """A deployed stack: its status, outputs and parameters."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +13,9 @@ from express_path.errors import ApiError
 if TYPE_CHECKING:
     from mypy_boto3_cloudformation import CloudFormationClient
 
+VERSION = "Version"
+"""The output with the version of express-path."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stack:
@@ -23,6 +27,12 @@ class Stack:
     reason: str
     outputs: Mapping[str, str]
     parameters: Mapping[str, str]
+
+    @property
+    def version(self) -> str:
+        """The version of express-path that the stack says to be of; empty if it says none. Anybody may have chosen it."""
+        version = self.outputs.get(VERSION, "")
+        return version if re.fullmatch(r"\d{1,4}(\.\d{1,4}){2}", version) else ""
 
 
 def read_stack(cloudformation: "CloudFormationClient", name: str) -> Stack | None:

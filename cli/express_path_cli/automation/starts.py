@@ -27,7 +27,7 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.errors import ApiError
 from express_path_cli.automation.deployments import Deployment
-from express_path_cli.automation.documents import APPROVAL_HASH, HEAL_HASH, released_version
+from express_path_cli.automation.release import version_to_start
 from express_path_cli.automation.ledger import read_history
 from express_path_cli.terminal.errors import OptionError
 
@@ -76,8 +76,7 @@ def find_heals(aws: Aws, deployment: Deployment, excepted: Collection[str]) -> H
 def _has_remediation(aws: Aws, deployment: Deployment) -> bool:
     """Return whether the rule has a remediation. Raise ApiError, and OptionError if it does not start the stack's runbook.
 
-    Whoever may change the rule's remediation could let the operator start another runbook, with a role of the stack. What
-    another account has must be the runbook of this release.
+    Whoever may change the rule's remediation could let the operator start another runbook, with a role of the stack.
     """
     with calling("config:DescribeRemediationConfigurations"):
         found: Sequence[Any] = aws.config.describe_remediation_configurations(ConfigRuleNames=[deployment.rule])[
@@ -85,8 +84,7 @@ def _has_remediation(aws: Aws, deployment: Deployment) -> bool:
         ]
     if not found:
         return False
-    asks = deployment.mode == "APPROVAL"
-    runbook = deployment.runbooks.approval if asks else deployment.runbooks.heal
+    runbook = deployment.runbooks.approval if deployment.mode == "APPROVAL" else deployment.runbooks.heal
     expected = {"TargetId": runbook, **deployment.common}
     values = {
         name: value.get("StaticValue", {}).get("Values") for name, value in found[0].get("Parameters", {}).items()
@@ -98,8 +96,7 @@ def _has_remediation(aws: Aws, deployment: Deployment) -> bool:
                 f"the remediation of rule {deployment.rule} has {name} {actual[name] or '(none)'}, not {value}",
                 "no heal was started: find out who changed it, and deploy the stack again",
             )
-    if deployment.is_rolled_out:
-        released_version(aws.ssm, runbook, APPROVAL_HASH if asks else HEAL_HASH)
+    version_to_start(deployment, runbook)
     return True
 
 

@@ -13,8 +13,9 @@ from express_path.adapters.recorder import read_recorder, read_recorder_status
 from express_path.adapters.remediation import read_remediation
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.errors import ExpressPathError
+from express_path_cli.automation.deployments import own_stacks
 from express_path_cli.automation.stack import read_stack
-from express_path_cli.aws.sessions import read_caller
+from express_path_cli.aws.sessions import AccountRegion, read_caller
 from express_path_cli.installation.rule import Rule, find_rules, read_activity, read_times
 
 _Value = TypeVar("_Value")
@@ -62,6 +63,7 @@ class CheckContext:
         self.now = datetime.now(UTC)
         self.caller = SharedRead(lambda: read_caller(aws))
         self.stack = SharedRead(lambda: read_stack(aws.client("cloudformation"), stack_name))
+        self.stacks = SharedRead(lambda: own_stacks(AccountRegion(self.caller().account_id, aws), None))
         self.template = SharedRead(self._read_template)
         self.recorder = SharedRead(lambda: read_recorder(aws.config))
         self.recorder_status = SharedRead(lambda: read_recorder_status(aws.config))

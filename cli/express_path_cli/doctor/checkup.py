@@ -50,7 +50,7 @@ QUESTIONS = (
     *_questions(READS, permissions.network_role, required=False),
     *_questions(CONFIG, rule.recorder, rule.last_recording, rule.recorded_types, rule.frequency, rule.delivery),
     *_questions(RULE, rule.stack, rule.rule, rule.last_run, rule.last_error, rule.function),
-    *_questions(RULE, rule.errors, rule.sweep, rule.health, required=False),
+    *_questions(RULE, rule.decoys, rule.errors, rule.sweep, rule.health, required=False),
     *_questions(RULE, rule.alarm_topic, rule.alarm, rule.notices, required=False),
     *_questions(RULE, rule.verdicts, integrations.security_hub, required=False),
     *_questions(HEALING, healing.mode),

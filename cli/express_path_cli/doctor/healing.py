@@ -26,12 +26,13 @@ from express_path.adapters.health import (
 )
 from express_path.adapters.ledger_policy import others_keep_table, policy_problem, read_policy
 from express_path.adapters.remediation import Remediation, list_exceptions
+from express_path.adapters.runbooks import runbooks_of
 from express_path.adapters.unhealed import waiting_problem
 from express_path.domain.heal.endpoints import counts_against_quota
 from express_path.domain.heal.ledger import Stop
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, Quota
 from express_path.domain.network.snapshot import is_express_service
-from express_path_cli.automation.documents import content_hash
+from express_path_cli.automation.release import content_hash, is_released, this_version, what_to_use
 from express_path_cli.automation.exceptions import MAX_CLEARED
 from express_path_cli.automation.starts import waiting_for_heals
 from express_path_cli.automation.stops import read_stop
@@ -223,6 +224,12 @@ def runbook(logical_id: str, context: CheckContext) -> CheckResult:
                 f"the default version of runbook {name} is not the one that the stack deployed",
                 "find out who changed it, then make the version that the stack deployed the default again",
                 f"aws ssm list-document-versions --name {name}",
+            )
+        runbooks = runbooks_of(context.rule_name)
+        if name in runbooks and not is_released(runbooks, name, content):
+            return warn(
+                f"runbook {name} is not the one of express-path {this_version()}: heal, undo, and start do not start it",
+                what_to_use(needed(context.stack()).version),
             )
     return check_document(name, status, content)
 

@@ -213,15 +213,29 @@ def check_function(name: str, found: FunctionState | None, *, throttled: bool = 
 
 
 def stack(context: CheckContext) -> CheckResult:
-    """Return whether the stack is deployed completely. If there is no rule either, the question about the rule says so."""
+    """Return whether the stack is deployed completely. If there is no rule either, the question about the rule says so.
+
+    A stack that only looks like one of express-path fails, because `heal`, `undo`, `stop`, and `start` do not use it.
+    """
     found = context.stack()
     if found:
-        return check_stack(found.name, found.status, found.reason)
+        answer = check_stack(found.name, found.status, found.reason)
+        if answer.state is not CheckState.FAIL and (error := context.stacks().refused.get(found.name)):
+            return fail(str(error), error.hint)
+        return answer
     needed(context.rule)
     return warn(
         f"there is no stack {context.stack_name} here, so the rule is looked up by its name, and the runbook by the rule's remediation",
         "use --stack if the stack has another name",
     )
+
+
+def decoys(context: CheckContext) -> CheckResult:
+    """Return whether other stacks look like one of express-path, and are none."""
+    others = [str(error) for name, error in sorted(context.stacks().refused.items()) if name != context.stack_name]
+    if not others:
+        return ok("no other stack has the outputs of express-path without its resources")
+    return warn("; ".join(others), "no command uses them: find out who made them, and delete them")
 
 
 def rule(context: CheckContext) -> CheckResult:

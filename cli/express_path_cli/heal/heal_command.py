@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from express_path_cli.automation.deployments import Deployment, own_deployments
+from express_path_cli.automation.deployments import Deployment, own_stacks
 from express_path_cli.automation.stack import StackName
 from express_path_cli.aws import options
 from express_path_cli.aws.sessions import AccountRegion, connect
@@ -17,7 +17,7 @@ from express_path_cli.heal.local import plan_locally
 from express_path_cli.heal.running import KeepGoing, check_stop
 from express_path_cli.heal.tables import HealOptions, Network, heal_tables
 from express_path_cli.terminal.console import echo
-from express_path_cli.terminal.errors import OptionError, locating_errors, say
+from express_path_cli.terminal.errors import OptionError, locating_errors, one_line, say
 from express_path_cli.terminal.questions import DryRun, Yes
 from express_path_cli.terminal.texts import count_text
 
@@ -93,18 +93,26 @@ def heal(
 
 
 def _deployment(here: AccountRegion, stack: str | None, profile: str | None) -> Deployment | None:
-    """Return the stack that heals; None if there is none. Raise LocatedError, and OptionError if it is not clear which."""
+    """Return the stack that heals; None if there is none, nor one that only looks like it.
+
+    Raise LocatedError, and OptionError if it is not clear which stack heals.
+    """
     with locating_errors(here):
-        found = own_deployments(here, profile)
-    named = [row for row in found if stack in (None, row.stack)]
+        found = own_stacks(here, profile)
+    named = [row for row in found.deployments if stack in (None, row.stack)]
     if len(named) > 1:
         raise OptionError(
             f"several stacks heal in {here}: {', '.join(sorted(row.stack for row in named))}", "select one with --stack"
         )
+    refused = [error for name, error in sorted(found.refused.items()) if stack in (None, name)]
+    if not named and refused:
+        raise refused[0]
     if stack and not named:
         raise OptionError(
             f"there is no stack {stack} with runbooks in {here}", "check --stack, --region, and --profile"
         )
+    for error in refused:
+        say(f"note: {one_line(error)}")
     return named[0] if named else None
 
 

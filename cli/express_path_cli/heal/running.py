@@ -44,12 +44,11 @@ def undone_by(run: Run) -> str:
 
 def request_approvals(deployment: Deployment, jobs: Sequence[Job]) -> None:
     """Start a run that asks the approvers for each job, and print how to check it. It waits up to a day for an answer."""
-    document = deployment.runbooks.approval
     for job in jobs:
         echo(f"{job.name}:")
         with locating_errors(deployment.place):
-            run_id = start_run(deployment.place.aws, document, job.parameters)
-        echo(f"asking the approvers: {document}, run {run_id}")
+            run_id = start_run(deployment.place.aws, job)
+        echo(f"asking the approvers: {job.document}, run {run_id}")
         echo("nothing is changed until one of them approves; without an answer within a day, nothing is changed")
         echo(f"to check: {deployment.show_command(run_id)}")
         time.sleep(runs.START_SECONDS)

@@ -19,6 +19,7 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.automation.answers import PlanAnswer, read_answer
 from express_path_cli.automation.deployments import Deployment
 from express_path_cli.automation.planning import Proposal, propose
+from express_path_cli.automation.release import version_to_start
 from express_path_cli.automation.runs import Job
 from express_path_cli.aws.sessions import AccountRegion
 from express_path_cli.heal.running import Batch, request_approvals, undone_by
@@ -249,11 +250,14 @@ def _plan(
     deployment: Deployment, targets: Sequence[TableTarget], given: HealOptions
 ) -> tuple[list[TablePlan], list[str]]:
     """Make a dry run for each subnet to plan with. Return the plans, and the route tables without one."""
+    with locating_errors(deployment.place):
+        version = version_to_start(deployment, deployment.runbooks.heal)
     jobs = [
         Job(
             table.id if len(table.planned_subnet_ids) == 1 else f"{table.id} ({subnet_id})",
             deployment.runbooks.heal,
             {"SubnetId": subnet_id, **deployment.common, "DryRun": "true"},
+            version,
         )
         for table in targets
         for subnet_id in table.planned_subnet_ids
@@ -267,19 +271,22 @@ def _plan(
 
 def _apply(deployment: Deployment, changes: Sequence[TablePlan], given: HealOptions) -> int:
     """Heal the route tables, or ask the approvers to, after asking. Return the exit status."""
+    asks = deployment.mode == "APPROVAL"
+    runbook = deployment.runbooks.approval if asks else deployment.runbooks.heal
+    question = _question(deployment, changes)
+    if asks:
+        question = f"Ask the approvers now, once for each of {count_text(len(changes), 'route table')}?"
+    confirm(yes=given.yes, question=question)
+    with locating_errors(deployment.place):
+        version = version_to_start(deployment, runbook)
     jobs = [
-        Job(plan.table.id, deployment.runbooks.heal, {"SubnetId": plan.change.subnet_id, **deployment.common})
+        Job(plan.table.id, runbook, {"SubnetId": plan.change.subnet_id, **deployment.common}, version)
         for plan in changes
         if plan.change
     ]
-    if deployment.mode == "APPROVAL":
-        confirm(
-            yes=given.yes,
-            question=f"Ask the approvers now, once for each of {count_text(len(changes), 'route table')}?",
-        )
+    if asks:
         request_approvals(deployment, jobs)
         return 0
-    confirm(yes=given.yes, question=_question(deployment, changes))
     batch = Batch(deployment, jobs, verbose=given.verbose)
     batch.run(keep_going=given.keep_going)
     for line in _outcome(batch, deployment):
@@ -294,7 +301,8 @@ def _outcome(batch: Batch, deployment: Deployment) -> Iterator[str]:
         sums.append(f"{len(batch.not_started)} not started")
     yield ", ".join(sums)
     if batch.not_started:
-        yield f"to heal those that were not started: express-path heal {shlex.join(batch.not_started)}{deployment.options}"
+        again = deployment.options + deployment.stack_option
+        yield f"to heal those that were not started: express-path heal {shlex.join(batch.not_started)}{again}"
     run_ids = dict.fromkeys(filter(None, (undone_by(run) for _, run in batch.succeeded)))
     if len(run_ids) > 1:
         yield f"to undo all of these heals: {deployment.undo_command(*run_ids)}"

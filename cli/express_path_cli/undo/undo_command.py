@@ -8,6 +8,7 @@ import typer
 
 from express_path_cli.automation.deployments import NOT_DEPLOYED
 from express_path_cli.automation.selection import deployments, selecting
+from express_path_cli.automation.stack import StackName
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.terminal.console import echo
@@ -51,6 +52,7 @@ def undo(
     since: Since = None,
     dry_run: DryRun = False,
     yes: Yes = False,
+    stack: StackName = None,
     live: LiveOptions,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
@@ -61,7 +63,7 @@ def undo(
     removed, and the endpoint is deleted if a heal created it and no other route table uses it. Traffic to S3 Express
     crosses the NAT again, and open connections drop. AWS Config does not heal the route table again until you heal it by
     hand. Heals are undone one after the other in a VPC, and at the same time in several. After an interruption, run it
-    again. It works while heals are stopped, and stopping them first keeps new heals out.
+    again. If several stacks heal in an account and Region, select one with --stack. It works while heals are stopped, and stopping them first keeps new heals out.
 
     Exit status: 0 all are undone, or with --dry-run all can be; 1 some cannot be undone, or declined; 2 something could not
     be read, there is no stack, or there is no terminal to ask at.
@@ -70,7 +72,7 @@ def undo(
     if bool(run_ids) == bool(start):
         raise OptionError("give either runs or --since", "express-path heals lists heals")
     with watching(quiet=quiet) as watch:
-        found = find_heals(live, watch)
+        found = find_heals(live, watch).of_stack(stack)
         found = found.since(start) if start else found.named(options.unique(run_ids))
         result = plan_undo(found, live.workers, watch)
     if form is TextFormat.TEXT:

@@ -14,7 +14,7 @@ from express_path.domain.heal.texts import undo_fact_text
 from express_path.domain.heal.undo import UNDONE, UndoChange, UndoFactCode
 from express_path_cli.automation.answers import UndoAnswer, cause_of, read_answer
 from express_path_cli.automation.deployments import Deployment, find_deployments
-from express_path_cli.automation.documents import UNDO_HASH, released_version
+from express_path_cli.automation.release import version_to_start
 from express_path_cli.automation.ledger import HealState, PastHeal, past_heals, read_history
 from express_path_cli.automation.runs import RUN_ID, Job, Run, RunQueue, has_succeeded
 from express_path_cli.automation.starts import find_waiting
@@ -36,9 +36,13 @@ class FoundHeal:
 
 @dataclass(frozen=True, slots=True)
 class FoundHeals:
-    """The heals, by deployment, the deployments, how many places have no stack, and what could not be read."""
+    """The heals, by deployment, the deployments, how many places have no stack, and what could not be read.
+
+    ledgers: the deployments whose ledgers could be read.
+    """
 
     heals: Sequence[FoundHeal]
+    deployments: Sequence[Deployment]
     ledgers: Sequence[Deployment]
     without_stack: int
     failures: Sequence[Failure]
@@ -59,6 +63,19 @@ class FoundHeals:
     def only(self, is_wanted: Callable[[PastHeal], bool]) -> "FoundHeals":
         """Return the same without the other heals."""
         return replace(self, heals=[row for row in self.heals if is_wanted(row.heal)])
+
+    def of_stack(self, name: str | None) -> "FoundHeals":
+        """Return the same with only the stacks of a name, or all if there is only one in each place. Raise OptionError."""
+        wanted = [row for row in self.deployments if name in (None, row.stack)]
+        if name and not wanted:
+            raise OptionError(f"there is no stack {name} with runbooks here", "check --stack, --region, and --profile")
+        for place, together in groupby(wanted, key=lambda row: str(row.place)):
+            stacks = [row.stack for row in together]
+            if len(stacks) > 1:
+                raise OptionError(f"several stacks heal in {place}: {', '.join(stacks)}", "select one with --stack")
+        keys = {row.key for row in wanted}
+        heals = [row for row in self.heals if row.deployment.key in keys]
+        return replace(self, heals=heals, deployments=wanted, ledgers=[row for row in self.ledgers if row.key in keys])
 
     def named(self, targets: Sequence[str]) -> "FoundHeals":
         """Return the same with only the heals of these runs, or of what has this ID or Name tag and can be undone.
@@ -97,6 +114,7 @@ def find_heals(live: LiveOptions, watch: Watch) -> FoundHeals:
         ledgers = sorted(task_pool.run(found.found, read), key=lambda row: row[0].key)
     return FoundHeals(
         [heal for _, heals in ledgers for heal in heals],
+        found.found,
         [deployment for deployment, _ in ledgers],
         found.without_stack,
         sorted(task_pool.failures, key=lambda failure: failure.where),
@@ -304,7 +322,7 @@ def _undo(rows: Sequence[HealOutcome], *, dry_run: bool) -> Iterator[HealOutcome
     """Undo heals of one deployment, and yield what became of each. Raise ApiError, OptionError."""
     deployment = rows[0].deployment
     aws = deployment.new_clients()
-    version = released_version(aws.ssm, deployment.runbooks.undo, UNDO_HASH) if deployment.is_rolled_out else ""
+    version = version_to_start(deployment, deployment.runbooks.undo)
     given = {**deployment.common, "DryRun": str(dry_run).lower()}
     for by_run in [{row.heal.run.run_id: row for row in rows}] if dry_run else _rounds(rows):
         jobs = [Job(run_id, deployment.runbooks.undo, {"RunId": run_id, **given}, version) for run_id in by_run]

@@ -4,7 +4,7 @@ import json
 
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
-from express_path_cli.automation.runs import start_run
+from express_path_cli.automation.runs import Job, start_run
 from express_path_cli.aws.sessions import connect
 
 
@@ -22,7 +22,7 @@ def test_a_retried_start_is_one_run(sandbox: Sandbox) -> None:
     )
     with Automation(sandbox):
         aws.ssm.create_document(Name="Rest", Content=json.dumps(document), DocumentType="Automation")
-        runs = {start_run(aws, "Rest", {"Duration": "PT1S"}) for _ in range(2)}
+        runs = {start_run(aws, Job("rest", "Rest", {"Duration": "PT1S"}, "1")) for _ in range(2)}
         found = aws.ssm.describe_automation_executions()["AutomationExecutionMetadataList"]
     assert len(sandbox.calls.of("ssm", "StartAutomationExecution")) == 3
     assert {execution["AutomationExecutionId"] for execution in found} == runs

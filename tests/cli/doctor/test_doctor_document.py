@@ -21,7 +21,7 @@ from express_path.adapters import unhealed
 from express_path_cli.automation import starts
 from express_path_cli.doctor.permissions import OPTIONAL, REQUIRED
 from tests.cli.doctor.whole_stack import WholeStack, topic_with_subscription
-from tests.cli.heal.healing_stack import deployed, make_stack
+from tests.cli.heal.healing_stack import deployed, make_stack, remove_stack
 from tests.support.command import invoke
 from tests.support.config_aggregator import Aggregator, answering
 from tests.support.documented import TEXT, documented
@@ -153,7 +153,7 @@ def flagged(sandbox: Sandbox, vpc: Vpc, monkeypatch: pytest.MonkeyPatch) -> Iter
     """Yield a subnet that waits for its heal in mode ON, where every permission is required and a user has the policy."""
     monkeypatch.setattr(unhealed, "QUIET", timedelta())
     with deployed(sandbox, monkeypatch) as made, Remediation(sandbox, made.automation):
-        sandbox.client("cloudformation").delete_stack(StackName="express-path")
+        remove_stack(sandbox, "express-path")
         make_stack(sandbox, made, mode="ON")
         configure_remediation(sandbox.client("config"), made.given)
         result = Result(RULE, ("AWS::EC2::Subnet", vpc.subnet), "NON_COMPLIANT", 0, 0, 0, "-")

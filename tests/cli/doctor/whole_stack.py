@@ -153,10 +153,11 @@ class WholeStack(Stack):
         self.config.put_remediation_configurations(RemediationConfigurations=[found | more])
 
     def describe(self, parameters: dict[str, str], name: str = STACK) -> None:
-        """Create the CloudFormation stack with the template's outputs and parameters."""
+        """Create the CloudFormation stack with the template's resources, outputs, and parameters."""
         values = {name: value for name, value in self.template.values.items() if "::" not in name}
         outputs = self.template.deployed({name: output["Value"] for name, output in self.template.outputs.items()})
-        listed_stack(self.sandbox, name, {"Topic": "topic"}, outputs, **(values | parameters))
+        names = self.template.deployed({name: f"<{name}>" for name in self.template.resources})
+        listed_stack(self.sandbox, name, names, outputs, **(values | parameters))
 
     def set_stack(self, status: str) -> None:
         """Set the status that CloudFormation reports for the stack."""

@@ -11,22 +11,26 @@ from contextlib import contextmanager
 
 import pytest
 
+from config_rule_sandbox.cloudformation.described_stacks import created_stacks
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from express_path import healing
+from express_path.adapters.runbooks import runbooks_of
 from express_path_cli.automation import runs
 from express_path_cli.main import app
 from tests.support.command import invoke
-from tests.support.heals import APPROVED, HEAL, UNDO, Approval, Deployment
+from tests.support.heals import FUNCTION, HEAL, RULE, UNDO, Approval, Deployment
 from tests.support.ledgers import LEDGER
+from tests.support.stack import listed_stack
 
 STACK = "express-path"
+DOCUMENTS = ("HealDocument", "ApprovalDocument", "UndoDocument")
 LOOK = ("ssm", "GetAutomationExecution")
 
 
 @contextmanager
 def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
-    """Deploy the heal and undo runbooks and a stack whose outputs name them."""
+    """Deploy the heal and undo runbooks and a stack that has them."""
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
     monkeypatch.setattr(runs, "START_SECONDS", 0)
     monkeypatch.setattr(healing, "SECONDS_APART", 0)
@@ -41,34 +45,35 @@ def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depl
         yield made
 
 
-def make_stack(sandbox: Sandbox, made: Deployment, name: str = STACK, mode: str = "OFF", **other: str) -> None:
-    """Create a stack whose outputs name the deployed resources, as in the template, or others."""
-    outputs = {
-        "HealDocumentName": HEAL,
-        "ApprovalDocumentName": APPROVED,
-        "UndoDocumentName": UNDO,
-        "AutomationRoleArn": made.given["AutomationAssumeRole"],
-        "PlanFunctionArn": made.given["PlanFunctionName"],
-        "LedgerTableName": LEDGER,
-        "StopRoleArn": f"arn:aws:iam::{sandbox.account_id}:role/express-path/automation/stop",
-        "RuleName": "s3express-no-nat-path",
+def make_stack(
+    sandbox: Sandbox, made: Deployment, name: str = STACK, mode: str = "OFF", ledger: str = LEDGER, **other: str
+) -> None:
+    """Let CloudFormation list a stack with the deployed resources, as in the template, and other ones by logical ID."""
+    rule = other.get("ConfigRule", RULE)
+    names = {
+        "ConfigRule": rule,
+        "EvaluateFunction": "express-path-evaluate",
+        "PlanFunction": FUNCTION,
+        "AutomationRole": made.given["AutomationAssumeRole"].rpartition("/")[2],
+        "StopRole": "stop",
+        "LedgerTable": ledger,
+        **dict(zip(DOCUMENTS, runbooks_of(rule), strict=True)),
         **other,
     }
-    template = {
-        "Parameters": {"RemediationMode": {"Type": "String"}},
-        "Resources": {"Topic": {"Type": "AWS::SNS::Topic"}},
-        "Outputs": {key: {"Value": value} for key, value in outputs.items()},
-    }
-    parameters = [{"ParameterKey": "RemediationMode", "ParameterValue": mode}]
-    sandbox.client("cloudformation").create_stack(
-        StackName=name, TemplateBody=json.dumps(template), Parameters=parameters
-    )
+    outputs = {"RuleName": rule, "LedgerTableName": ledger, "HealDocumentName": names["HealDocument"]}
+    listed_stack(sandbox, name, names, outputs, RemediationMode=mode)
 
 
 def require_approval(made: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
     """Create a stack named asking in mode APPROVAL."""
     make_stack(made.sandbox, made, "asking", "APPROVAL")
     Approval(made, monkeypatch.setenv)
+
+
+def remove_stack(sandbox: Sandbox, name: str) -> None:
+    """Delete a stack that `make_stack` made."""
+    stacks = created_stacks(sandbox.account_id, sandbox.region)
+    stacks[:] = [stack for stack in stacks if stack.name != name]
 
 
 def cancel(made: Deployment, run_id: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from config_rule_sandbox.server import Sandbox
-from tests.cli.heal.healing_stack import make_stack
+from tests.cli.heal.healing_stack import make_stack, remove_stack
 from tests.support.command import invoke
 from tests.support.heals import Deployment, Vpc
 from tests.support.network import Builder
@@ -55,7 +55,7 @@ def test_the_plan_is_that_of_the_runbook(deployment: Deployment, builder: Builde
     builder.route(new.tables[2], "192.0.2.1/32", NatGatewayId=new.nat)
     targets = [*new.tables, *existing.tables]
     with_stack = invoke(["heal", *targets, "--dry-run"])
-    sandbox.client("cloudformation").delete_stack(StackName="express-path")
+    remove_stack(sandbox, "express-path")
     without = invoke(["heal", *targets, "--dry-run"])
     assert plan_in(without.stdout) == plan_in(with_stack.stdout)
     assert len(plan_in(without.stdout)) >= 8
@@ -95,7 +95,7 @@ def test_a_runbook_that_is_needed_is_missed(builder: Builder) -> None:
 
 def test_a_stack_of_another_name_is_found(deployment: Deployment, vpc: Vpc, sandbox: Sandbox) -> None:
     """StackSets give generated names, and no command is printed that goes around the stack. Of several, one is selected."""
-    sandbox.client("cloudformation").delete_stack(StackName="express-path")
+    remove_stack(sandbox, "express-path")
     make_stack(sandbox, deployment, "StackSet-express-path-1a2b", "APPROVAL")
     planned = invoke(["heal", vpc.subnet, "--dry-run"])
     assert (planned.exit_code, "AWS CLI" in planned.stdout) == (0, False), planned.stderr

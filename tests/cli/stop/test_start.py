@@ -14,7 +14,7 @@ from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.config.results import Result, results_of
 from config_rule_sandbox.server import Sandbox
 from express_path_cli.automation import starts, stops
-from tests.cli.heal.healing_stack import deployed, invoke_at_terminal, make_stack
+from tests.cli.heal.healing_stack import deployed, invoke_at_terminal, make_stack, remove_stack
 from tests.support.command import invoke
 from tests.support.heals import APPROVED, RULE, Approval, Deployment, Vpc, configure_remediation, run_id_of
 from tests.support.network import Builder
@@ -31,7 +31,7 @@ def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[De
     monkeypatch.setattr(starts, "POLL_SECONDS", 0.01)
     monkeypatch.setattr(starts, "LONGEST_WAIT", 0.2)
     with deployed(sandbox, monkeypatch) as made, Remediation(sandbox, made.automation):
-        sandbox.client("cloudformation").delete_stack(StackName="express-path")
+        remove_stack(sandbox, "express-path")
         make_stack(sandbox, made, mode="ON")
         configure_remediation(sandbox.client("config"), made.given)
         yield made
@@ -147,7 +147,7 @@ def test_nothing_is_started_in_mode_off_or_without_a_remediation(
     invoke(["stop"])
     assert invoke(["start", "--yes"]).exit_code == 0
     configure_remediation(sandbox.client("config"), deployment.given)
-    sandbox.client("cloudformation").delete_stack(StackName="express-path")
+    remove_stack(sandbox, "express-path")
     make_stack(sandbox, deployment, mode="OFF")
     invoke(["stop"])
     result = invoke(["start", "--yes"])
@@ -166,7 +166,7 @@ def test_in_mode_approval_the_approvers_are_asked(
 ) -> None:
     """AWS Config's remediation is the runbook that asks, so no heal starts without an answer."""
     approval = Approval(deployment, monkeypatch.setenv)
-    sandbox.client("cloudformation").delete_stack(StackName="express-path")
+    remove_stack(sandbox, "express-path")
     make_stack(sandbox, deployment, mode="APPROVAL")
     configure_remediation(sandbox.client("config"), deployment.given, APPROVED)
     flag(vpc.subnet)

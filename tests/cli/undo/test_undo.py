@@ -45,7 +45,11 @@ def test_it_shows_the_changes_and_makes_them(deployment: Deployment, builder: Bu
     again = invoke(["undo", healed, "--yes"])
     assert (again.exit_code, "1 heal: 1 undone earlier\n" in again.stdout) == (0, True)
     make_stack(deployment.sandbox, deployment, "other")  # with the same ledger: nothing says which of them is right
-    assert "several ledgers have the heal" in invoke(["undo", healed, "--yes"]).stderr
+    result = invoke(["undo", healed, "--yes"])
+    assert (result.exit_code, "express-path, other (select one with --stack)" in result.stderr) == (2, True)
+    chosen = invoke(["undo", healed, "--yes", "--stack", "other"])
+    assert (chosen.exit_code, "1 heal: 1 undone earlier\n" in chosen.stdout) == (0, True)
+
 
 
 @pytest.mark.usefixtures("deployment")

@@ -1,0 +1,90 @@
+"""The runbooks of this release, by the hash of their content, and what is checked before one of them is started."""
+
+import json
+import re
+from hashlib import sha256
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from express_path.adapters.aws import Expecting, calling
+from express_path.adapters.runbooks import Runbooks
+from express_path_cli.automation.deployments import Deployment
+from express_path_cli.terminal.errors import OptionError
+
+if TYPE_CHECKING:
+    from mypy_boto3_iam import IAMClient
+    from mypy_boto3_ssm import SSMClient
+
+HEAL_HASH = "d3612f958190106db210a5a719ab55f386f3bbba7e3df4432230d1451908a504"
+APPROVAL_HASH = "bb0888340ae6808f368272bbad6ab7ccf64a36dbf435c22d14d3728832acd100"
+UNDO_HASH = "40c9c966537e3f8579ab9d5c8e27dbcdbdc0333ac5e55a57af0bdc0d92d3cc82"
+"""What content_hash returns for the runbooks of this release: runbooks/*.yaml.
+
+`python -m tests.cli.automation.test_release` writes them.
+"""
+HASHES = Runbooks(HEAL_HASH, APPROVAL_HASH, UNDO_HASH)
+_SCALAR = re.compile(r'"(true|false|[\d.]+)"')
+
+
+def content_hash(content: str) -> str:
+    """Return the SHA-256 of a runbook's JSON, whatever the order of its keys.
+
+    CloudFormation may have made texts of numbers and booleans.
+    """
+    return sha256(_SCALAR.sub(r"\1", json.dumps(json.loads(content), sort_keys=True)).encode()).hexdigest()
+
+
+def version_to_start(deployment: Deployment, runbook: str) -> str:
+    """Return the version of a deployment's runbook to start. Call it right before each start, also of a dry run.
+
+    The role of the runbooks must exist with its path, and the default version must be the runbook of this release. Start
+    the version that is returned, where the call takes one: the default one may be another by then. A run that asks for an
+    approval starts the runbook that heals. Raise ApiError, OptionError.
+    """
+    aws = deployment.new_clients()
+    _check_role(aws.iam, deployment)
+    if runbook == deployment.runbooks.approval:
+        _released_version(aws.ssm, deployment, deployment.runbooks.heal)
+    return _released_version(aws.ssm, deployment, runbook)
+
+
+def _check_role(iam: "IAMClient", deployment: Deployment) -> None:
+    """Raise OptionError if there is no role of the runbooks with the path of express-path, and ApiError."""
+    expected = deployment.automation_role_arn
+    actual = "none"
+    with Expecting("NoSuchEntity", "NoSuchEntityException"), calling("iam:GetRole"):
+        actual = iam.get_role(RoleName=expected.rpartition("/")[2])["Role"]["Arn"]
+    if actual != expected:
+        raise OptionError(
+            f"{deployment}: its resource AutomationRole must be {expected}, and the role of that name is {actual}",
+            "nothing was started: find out who made it, and deploy the stack again",
+        )
+
+
+def _released_version(ssm: "SSMClient", deployment: Deployment, runbook: str) -> str:
+    """Return the default version of a runbook. Raise ApiError, and OptionError if it is not the runbook of this release."""
+    with calling("ssm:GetDocument"):
+        found = ssm.get_document(Name=runbook, DocumentFormat="JSON")
+    if is_released(deployment.runbooks, runbook, found["Content"]):
+        return found["DocumentVersion"]
+    raise OptionError(
+        f"runbook {runbook}, version {found['DocumentVersion']}, is not the runbook of express-path {this_version()}",
+        f"nothing was started: {what_to_use(deployment.version)}",
+    )
+
+
+def is_released(runbooks: Runbooks, runbook: str, content: str) -> bool:
+    """Return whether the content of one of these runbooks, as JSON, is that of this release."""
+    return content_hash(content) == dict(zip(runbooks, HASHES, strict=True))[runbook]
+
+
+def this_version() -> str:
+    """Return the version of the command."""
+    return version("express-path")
+
+
+def what_to_use(deployed: str) -> str:
+    """Return what to do about a runbook that is not the one of this release. deployed: the version of the stack, or empty."""
+    if deployed and deployed != this_version():
+        return f"use version {deployed} of the command, with which the stack was deployed (pipx install express-path=={deployed}), or deploy the stack again"
+    return "find out who changed it, and deploy the stack again"
