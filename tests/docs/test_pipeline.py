@@ -296,15 +296,18 @@ def test_every_input_is_explained() -> None:
 
 
 def test_actions_are_pinned_to_commits() -> None:
-    """Each action of another project that action.yml and the workflows use is named by a commit, always the same one."""
+    """Each action of action.yml, the workflows, and examples in pages is named by a commit, always the same one."""
     pinned: dict[str, set[str]] = {}
-    for file in (ROOT / "action.yml", *(ROOT / ".github" / "workflows").glob("*.yml")):
-        for used in re.findall(r"uses: (?!\./)(.+)", file.read_text(encoding="utf-8")):
+    files = [ROOT / "action.yml", *(ROOT / ".github" / "workflows").glob("*.yml"), *ROOT.glob("*.md")]
+    for file in (*files, *(ROOT / "docs").rglob("*.md")):
+        for used in re.findall(r"^ *-? *uses: (?!\./)(.+)", file.read_text(encoding="utf-8"), re.MULTILINE):
             action = re.fullmatch(r"(?P<name>[\w./-]+)@(?P<commit>[0-9a-f]{40} # v\d+\.\d+\.\d+)", used)
             assert action, f"{file.name}: {used}"
             pinned.setdefault(action["name"], set()).add(action["commit"])
-    assert len(pinned) >= 5
+    assert len(pinned) >= 7
     assert [name for name, commits in pinned.items() if len(commits) > 1] == []
+    components = re.findall(r"component: \S+@(\S+)", DOCUMENT.read_text(encoding="utf-8"))
+    assert {component for component in components if not re.fullmatch("[0-9a-f]{40}", component)} == set()
 
 
 def test_what_is_installed_is_pinned_by_hashes() -> None:

@@ -1,6 +1,7 @@
 """org/protect.scp.json: only deployments change express-path; heals, stops, and everybody else's work go on."""
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ from config_rule_sandbox.cloudformation.account import Account
 from config_rule_sandbox.cloudformation.stacks import create_stack, update_stack
 from config_rule_sandbox.cloudformation.text import read
 from config_rule_sandbox.http.wire import Request
-from config_rule_sandbox.iam.policies import Authorization, is_allowed
+from config_rule_sandbox.iam.policies import Authorization, as_list, is_allowed
 from config_rule_sandbox.iam.requests import authorizations, enforced
 from config_rule_sandbox.server import Sandbox
 from tests.support.iam import faults
@@ -28,18 +29,38 @@ def policy() -> list[Mapping[str, Any]]:
     return statements
 
 
-def may(arn: str, action: str, resource: str) -> bool:
-    """Return whether a principal with all permissions may do something in an account with the policy."""
-    return is_allowed([EVERYTHING, *policy()], Authorization(action, resource, {"aws:PrincipalArn": [arn]}))
+PAGE = (ROOT / "docs" / "organization.md").read_text(encoding="utf-8").partition("## Protect it from administrators\n")[2]
+FUNCTION = "arn:aws:lambda:us-east-1:111122223333:function:StackSet-express-path-integrations-1a2b-SecurityHub-1A2B"
+
+
+def may(arn: str, action: str, resource: str, function: str = FUNCTION) -> bool:
+    """Return whether a principal with all permissions may do something in an account with the policy.
+
+    function: of which an event source mapping is.
+    """
+    keys = {"aws:PrincipalArn": [arn]}
+    if action.endswith("EventSourceMapping"):
+        keys["lambda:FunctionArn"] = [function]
+    return is_allowed([EVERYTHING, *policy()], Authorization(action, resource, keys))
 
 
 def test_aws_takes_it_and_knows_what_it_names() -> None:
-    """It has at most 5,120 characters, also with its spaces, and only actions and ARNs that exist.
+    """It has only actions and ARNs that exist, and at most 5,120 characters, also with its spaces. The page has the size.
 
+    AWS allows 10,240 since May 2026, and 5,120 before, which tools may still check:
     https://docs.aws.amazon.com/organizations/latest/userguide/orgs_reference_limits.html
     """
-    assert len(TEXT.encode()) <= 5120
+    size = len(TEXT.encode())
+    assert size <= 5120
+    assert f"It has {size:,} of the 10,240 characters" in PAGE
     assert [fault for row in policy()[:-1] for fault in faults(dict(row))] == []
+
+
+def test_the_page_names_each_denied_action_once() -> None:
+    """The table on the page has the actions of the policy and what they are about, no more and no less."""
+    rows = re.findall(r"^\| [^|]+ \| (`[^|]+) \|$", PAGE.partition("\n## ")[0], re.MULTILINE)
+    named = [action for row in rows for action in re.findall(r"`([\w:*]+)`", row)]
+    assert sorted(named) == sorted(action for statement in policy() for action in as_list(statement["Action"]))
 
 
 @pytest.mark.parametrize(
@@ -47,8 +68,20 @@ def test_aws_takes_it_and_knows_what_it_names() -> None:
     [
         ("cloudformation:DetectStackDrift", f"cloudformation:us-east-1:111122223333:stack/{STACK}/1", True),
         ("cloudformation:UpdateStack", f"cloudformation:us-east-1:111122223333:stack/{STACK}/1", False),
+        ("cloudformation:CreateStackRefactor", f"cloudformation:us-east-1:111122223333:stack/{STACK}/1", False),
+        ("cloudformation:ExecuteStackRefactor", f"cloudformation:us-east-1:111122223333:stack/{STACK}/1", False),
+        ("cloudformation:SetStackPolicy", f"cloudformation:us-east-1:111122223333:stack/{STACK}/1", False),
+        ("cloudformation:SetStackPolicy", "cloudformation:us-east-1:111122223333:stack/network/1", True),
         ("cloudwatch:PutAlarmMuteRule", f"cloudwatch:us-east-1:111122223333:alarm:{STACK}-HealthAlarm-1A2B", False),
         ("config:DeleteRemediationExceptions", "config:us-east-1:111122223333:config-rule/config-rule-1a2b3c", True),
+        ("config:DeleteEvaluationResults", "config:us-east-1:111122223333:config-rule/config-rule-1a2b3c", False),
+        ("config:PutRemediationExceptions", "", True),
+        ("lambda:UpdateEventSourceMapping", "lambda:us-east-1:111122223333:event-source-mapping:1a2b", False),
+        ("sns:SetTopicAttributes", "sns:us-east-1:111122223333:express-path-alarms", False),
+        ("sns:SetTopicAttributes", "sns:us-east-1:111122223333:alarms", True),
+        ("sqs:SetQueueAttributes", f"sqs:us-east-1:111122223333:{STACK}-FailedMessagesQueue-1A2B", False),
+        ("events:DisableRule", f"events:us-east-1:111122223333:rule/{STACK}-HealFailedNotice-1A2B", False),
+        ("events:DisableRule", f"events:us-east-1:111122223333:rule/express-path-rule/{STACK}-HealthRule-1A", False),
         ("dynamodb:UpdateItem", f"dynamodb:us-east-1:111122223333:table/{LEDGER}", True),
         ("events:PutRule", "events:us-east-1:111122223333:rule/express-path-s3express-no-nat-path/our-own", True),
         ("iam:CreateRole", "iam::111122223333:role/stacksets-exec-another", False),
@@ -60,8 +93,31 @@ def test_aws_takes_it_and_knows_what_it_names() -> None:
 )
 def test_an_administrator_may_use_but_not_change_it(action: str, resource: str, *, allowed: bool) -> None:
     """Nor may one become a deployment, by creating its role, changing its trust, or passing it to a service."""
-    assert may("arn:aws:iam::111122223333:role/administrator", action, f"arn:aws:{resource}") is allowed
-    assert may(f"arn:aws:iam::111122223333:role/{EXECUTION}", action, f"arn:aws:{resource}")
+    arn = f"arn:aws:{resource}" if resource else "*"
+    assert may("arn:aws:iam::111122223333:role/administrator", action, arn) is allowed
+    assert may(f"arn:aws:iam::111122223333:role/{EXECUTION}", action, arn)
+
+
+def test_event_sources_of_other_functions_stay_free() -> None:
+    """Their ARNs do not say of which function they are, so the condition key decides."""
+    other = FUNCTION.replace("express-path", "web-shop")
+    arn = "arn:aws:lambda:us-east-1:111122223333:event-source-mapping:1a2b"
+    assert may("arn:aws:iam::111122223333:role/administrator", "lambda:UpdateEventSourceMapping", arn, other)
+
+
+def test_every_rule_and_queue_of_the_templates_is_protected(packaged: Packaged) -> None:
+    """Rules of EventBridge and queues have generated names, unless the template names them."""
+    for template, stack in ((packaged.template, STACK), (packaged.integrations, "StackSet-express-path-integrations-1a2b")):
+        for logical_id, resource in template["Resources"].items():
+            name = f"{stack}-{logical_id}-1A2B3C"
+            if resource["Type"] == "AWS::SQS::Queue":
+                arn = f"arn:aws:sqs:us-east-1:111122223333:{name}"
+                assert not may("arn:aws:iam::111122223333:role/administrator", "sqs:SetQueueAttributes", arn)
+            if resource["Type"] == "AWS::Events::Rule":
+                name = resource["Properties"].get("Name", name)
+                bus = "express-path-s3express-no-nat-path/" if "EventBusName" in resource["Properties"] else ""
+                arn = f"arn:aws:events:us-east-1:111122223333:rule/{bus}{name}"
+                assert not may("arn:aws:iam::111122223333:role/administrator", "events:DisableRule", arn), arn
 
 
 @pytest.mark.slow
@@ -92,5 +148,4 @@ def test_only_a_deployment_creates_updates_and_deletes(sandbox: Sandbox, package
         if may(arn, needed.action, needed.resource)
     } == {
         *("logs:CreateLogGroup", "logs:DeleteLogGroup", "logs:PutRetentionPolicy"),
-        *("sqs:CreateQueue", "sqs:DeleteQueue", "sqs:SetQueueAttributes"),
     }

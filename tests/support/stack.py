@@ -38,16 +38,17 @@ def listed_stack(
     names: Mapping[str, str],
     outputs: dict[str, str] | None = None,
     account_id: str = "",
+    types: Mapping[str, str] | None = None,
     **parameters: str,
 ) -> str:
     """Let CloudFormation list a stack with these resources, whether or not they exist, and return its ID.
 
-    It is in the sandbox's own account, unless another one is given.
+    It is in the sandbox's own account, unless another one is given. The resources have the types of the template, or others.
     """
     created = {logical_id: Created(physical_id) for logical_id, physical_id in names.items()}
     place = account_id or sandbox.account_id, sandbox.region
-    known = expanded().resources
-    resources = {name: {"Type": known[name]["Type"] if name in known else ""} for name in names}
+    known = {name: resource["Type"] for name, resource in expanded().resources.items()} | dict(types or {})
+    resources = {name: {"Type": known.get(name, "")} for name in names}
     account = Account(sandbox, *place)
     stack = CreatedStack(name, account, created, {}, outputs or {}, parameters, template={"Resources": resources})
     if "/" in name:  # it is only found by its ID

@@ -242,6 +242,10 @@ def role(logical_id: str, effect: str, context: CheckContext) -> CheckResult:
     name, iam = needed(context.output(f"{logical_id}Arn")).rpartition("/")[2], context.aws.iam
     if problem := role_problem(iam, name, effect):
         return fail(problem, DEPLOY)
+    with calling("iam:GetRole"):
+        arn = iam.get_role(RoleName=name)["Role"]["Arn"]
+    if ":role/express-path/" not in arn:
+        return fail(f"role {arn} does not have the path of express-path: {effect}", "find out who made it, and delete it")
     with calling("iam:ListRolePolicies"):
         inline = iam.list_role_policies(RoleName=name)["PolicyNames"]
     with calling("iam:ListAttachedRolePolicies"):

@@ -29,8 +29,8 @@ LOOK = ("ssm", "GetAutomationExecution")
 
 
 @contextmanager
-def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
-    """Deploy the heal and undo runbooks and a stack that has them."""
+def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, name: str = STACK) -> Iterator[Deployment]:
+    """Deploy the heal and undo runbooks and a stack that has them, unless its name is empty."""
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
     monkeypatch.setattr(runs, "START_SECONDS", 0)
     monkeypatch.setattr(healing, "SECONDS_APART", 0)
@@ -39,16 +39,21 @@ def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Depl
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001
         made = Deployment(sandbox, automation)
-        for name in (HEAL, UNDO):
-            made.publish(name)
-        make_stack(sandbox, made)
+        for document in (HEAL, UNDO):
+            made.publish(document)
+        if name:
+            make_stack(sandbox, made, name)
         yield made
 
 
 def make_stack(
     sandbox: Sandbox, made: Deployment, name: str = STACK, mode: str = "OFF", ledger: str = LEDGER, **other: str
 ) -> None:
-    """Let CloudFormation list a stack with the deployed resources, as in the template, and other ones by logical ID."""
+    """Let CloudFormation list a stack with the deployed resources, as in the template, and other ones by logical ID.
+
+    With LedgerTableName, an existing table is its ledger.
+    """
+    parameters = {"RemediationMode": mode, "LedgerTableName": other.pop("LedgerTableName", "")}
     rule = other.get("ConfigRule", RULE)
     names = {
         "ConfigRule": rule,
@@ -61,7 +66,7 @@ def make_stack(
         **other,
     }
     outputs = {"RuleName": rule, "LedgerTableName": ledger, "HealDocumentName": names["HealDocument"]}
-    listed_stack(sandbox, name, names, outputs, RemediationMode=mode)
+    listed_stack(sandbox, name, names, outputs, **parameters)
 
 
 def require_approval(made: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
