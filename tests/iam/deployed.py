@@ -46,7 +46,7 @@ class Deployed:
         """Create a user who can only start runbooks, pass their role, and answer approval requests."""
         execution = "arn:aws:ssm:*:*:automation-execution/*"
         answer = {"Effect": "Allow", "Action": "ssm:SendAutomationSignal", "Resource": execution}
-        return self.stack.user("operator", "ssm", answer, *documented("HealRunbooks", "HealRole"))
+        return self.stack.user("operator", "ssm", answer, *documented("Heal", "Undo", "RunWithTheRoleOfTheRunbooks"))
 
     def run(self, logical_id: str, **given: str) -> Run:
         """Run a runbook until it ends, with permissions enforced for every request."""

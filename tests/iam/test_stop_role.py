@@ -1,7 +1,5 @@
 """The role that stops all heals, with permissions enforced: it writes the item STOP past the ledger's policy."""
 
-import json
-
 import pytest
 
 from config_rule_sandbox.config.remediation.exceptions import add_exception
@@ -17,12 +15,8 @@ from tests.cli.org.organizations import put_recorder
 from tests.iam.deployed import Deployed
 from tests.support.command import invoke
 from tests.support.documented import documented
-from tests.support.stack import Stack
+from tests.support.stack import Stack, listed_stack
 
-OUTPUTS = (
-    *("RuleName", "LedgerTableName", "HealDocumentName", "ApprovalDocumentName", "UndoDocumentName", "StopRoleArn"),
-    *("AutomationRoleArn", "PlanFunctionArn"),
-)
 STOP, CLAIM = {"id": {"S": STOP_ID}}, {"id": {"S": "TABLE#rtb-1"}}
 
 
@@ -53,12 +47,11 @@ def test_the_role_is_enough_to_stop_and_start(
     put_recorder(config)
     rule = {"Owner": "AWS", "SourceIdentifier": "S3_BUCKET_VERSIONING_ENABLED"}
     config.put_config_rule(ConfigRule={"ConfigRuleName": "s3express-no-nat-path", "Source": rule})
-    outputs = stack.template.outputs
-    values = {name: {"Value": stack.template.deployed(outputs[name]["Value"])} for name in OUTPUTS}
-    template = {"Resources": {"Topic": {"Type": "AWS::SNS::Topic"}}, "Outputs": values}
-    sandbox.client("cloudformation").create_stack(StackName="express-path", TemplateBody=json.dumps(template))
+    outputs = {name: stack.template.deployed(row["Value"]) for name, row in stack.template.outputs.items()}
+    names = stack.template.deployed({name: f"<{name}>" for name in stack.template.resources})
+    listed_stack(sandbox, "express-path", names, outputs)
     monkeypatch.setattr(stops, "POLL_SECONDS", 0.01)
-    policy = {"Version": "2012-10-17", "Statement": documented("Heal", "StopRole")}
+    policy = {"Version": "2012-10-17", "Statement": documented("ListStacks", "ReadStacks", "StopAndStart")}
     for name, value in create_user(sandbox, "ann", [policy]).items():
         monkeypatch.setenv(name.upper(), value)
     monkeypatch.delenv("AWS_SESSION_TOKEN")

@@ -1,11 +1,15 @@
-"""The policy that docs/troubleshoot.md shows for the command."""
+"""The policies that docs/troubleshoot.md shows for the command: for reads, and for the deployed stack."""
 
 import json
 from typing import Any
 
+from org.policies import EXAMPLE_ACCOUNT
 from tests.support.template import ROOT
 
-TEXT = (ROOT / "docs" / "troubleshoot.md").read_text(encoding="utf-8").partition("```json\n")[2].partition("```")[0]
+_BLOCKS = (ROOT / "docs" / "troubleshoot.md").read_text(encoding="utf-8").split("```json\n")[1:]
+_POLICIES = [json.loads(block.partition("```")[0].replace(EXAMPLE_ACCOUNT, "123456789012")) for block in _BLOCKS]
+TEXT = json.dumps({"Version": "2012-10-17", "Statement": [row for policy in _POLICIES for row in policy["Statement"]]})
+"""Both policies in one."""
 
 
 def documented(*sids: str) -> list[dict[str, Any]]:

@@ -1,0 +1,76 @@
+"""The policies of people are made from one source, and hold a deployer to a permissions boundary where there is one."""
+
+import json
+from typing import Any
+
+import pytest
+
+from config_rule_sandbox.iam.policies import Authorization, is_allowed
+from org.policies import FILES, written
+from tests.support.iam import actions, faults
+from tests.support.template import ROOT, expanded, source
+
+BOUNDARY = "arn:aws:iam::111122223333:policy/boundary"
+DEPLOYER = json.loads((ROOT / "deployer-policy.json").read_bytes())["Statement"]
+DENIED: list[dict[str, Any]] = json.loads(
+    (ROOT / "deployer-boundary-policy.json")
+    .read_text(encoding="utf-8")
+    .replace("PERMISSIONS-BOUNDARY-ARN", BOUNDARY)
+)["Statement"]
+ROLE = "arn:aws:iam::111122223333:role/express-path/automation/anything"
+PAGES = [ROOT / "SECURITY.md", *(ROOT / "docs").rglob("*.md")]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files_are_as_the_source_says(name: str) -> None:
+    """Whoever changes org/policies.py runs `python -m org.policies`."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    assert written(name, text) == text
+
+
+def test_a_page_starts_and_passes_no_more_than_the_operator() -> None:
+    """Wherever a page prints a policy, runbooks have their exact names, and only roles of the runbooks are passed."""
+    printed = [block.partition("```")[0] for page in PAGES for block in page.read_text(encoding="utf-8").split("```json\n")[1:]]
+    policies = [json.loads(block) for block in printed if '"Statement"' in block]
+    statements = [row for policy in policies for row in policy["Statement"]]
+    starts = [row for row in statements if "ssm:StartAutomationExecution" in actions(row)]
+    passes = [row for row in statements if "iam:PassRole" in actions(row)]
+    assert [row["Sid"] for row in starts] == ["Undo", "Heal"]
+    assert {row["Resource"] for row in passes} == {"arn:aws:iam::111122223333:role/express-path/automation/*"}
+    decoys = ("xS3ExpressGatewayEndpointx", "RemoveS3ExpressGatewayEndpoint-decoy", "AddS3ExpressGatewayEndpointx")
+    for name in decoys:
+        for kind in (f"document/{name}", f"automation-definition/{name}:1"):
+            wanted = Authorization("ssm:StartAutomationExecution", f"arn:aws:ssm:us-east-1:111122223333:{kind}", {})
+            assert not is_allowed(starts, wanted), kind
+
+
+@pytest.mark.parametrize(
+    ("action", "boundary", "allowed"),
+    [
+        ("iam:CreateRole", BOUNDARY, True),
+        ("iam:CreateRole", "", False),
+        ("iam:CreateRole", "arn:aws:iam::aws:policy/AdministratorAccess", False),
+        ("iam:PutRolePolicy", BOUNDARY, True),
+        ("iam:PutRolePolicy", "", False),
+        ("iam:AttachRolePolicy", "", False),
+        ("iam:PutRolePermissionsBoundary", "arn:aws:iam::aws:policy/AdministratorAccess", False),
+        ("iam:DeleteRolePermissionsBoundary", BOUNDARY, False),
+        ("iam:DeleteRole", "", True),
+    ],
+)
+def test_a_deployer_is_held_to_the_boundary(action: str, boundary: str, *, allowed: bool) -> None:
+    """Without the second policy, everything here is allowed."""
+    wanted = Authorization(action, ROLE, {"iam:PermissionsBoundary": [boundary]} if boundary else {})
+    assert is_allowed(DEPLOYER, wanted)
+    assert is_allowed([*DEPLOYER, *DENIED], wanted) is allowed
+    assert [fault for row in DENIED for fault in faults(row, of_person=True)] == []
+
+
+def test_roles_of_the_stacks_have_the_boundary() -> None:
+    """With PermissionsBoundaryArn, CloudFormation asks for each role with the boundary."""
+    for template in ("template.yaml", "integrations/template.yaml"):
+        assert "PermissionsBoundaryArn" in source(template)["Parameters"]
+        stack = expanded(template, PermissionsBoundaryArn=BOUNDARY)
+        roles = [row["Properties"] for row in stack.resources.values() if row["Type"] == "AWS::IAM::Role"]
+        assert roles
+        assert {role["PermissionsBoundary"] for role in roles} == {BOUNDARY}
