@@ -38,7 +38,8 @@ def _document(name: str) -> str:
 def _starting(*names: str) -> Sequence[str]:
     """Return what a start of these runbooks needs: each of them, its versions, and the new run."""
     versions = (
-        f"arn:${{AWS::Partition}}:ssm:*:${{AWS::AccountId}}:automation-definition/{name}${{RuleName}}:*" for name in names
+        f"arn:${{AWS::Partition}}:ssm:*:${{AWS::AccountId}}:automation-definition/{name}${{RuleName}}:*"
+        for name in names
     )
     return [*map(_document, names), *versions, RUNS]
 

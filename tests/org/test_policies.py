@@ -13,9 +13,7 @@ from tests.support.template import ROOT, expanded, source
 BOUNDARY = "arn:aws:iam::111122223333:policy/boundary"
 DEPLOYER = json.loads((ROOT / "deployer-policy.json").read_bytes())["Statement"]
 DENIED: list[dict[str, Any]] = json.loads(
-    (ROOT / "deployer-boundary-policy.json")
-    .read_text(encoding="utf-8")
-    .replace("PERMISSIONS-BOUNDARY-ARN", BOUNDARY)
+    (ROOT / "deployer-boundary-policy.json").read_text(encoding="utf-8").replace("PERMISSIONS-BOUNDARY-ARN", BOUNDARY)
 )["Statement"]
 ROLE = "arn:aws:iam::111122223333:role/express-path/automation/anything"
 PAGES = [ROOT / "SECURITY.md", *(ROOT / "docs").rglob("*.md")]
@@ -30,7 +28,9 @@ def test_files_are_as_the_source_says(name: str) -> None:
 
 def test_a_page_starts_and_passes_no_more_than_the_operator() -> None:
     """Wherever a page prints a policy, runbooks have their exact names, and only roles of the runbooks are passed."""
-    printed = [block.partition("```")[0] for page in PAGES for block in page.read_text(encoding="utf-8").split("```json\n")[1:]]
+    printed = [
+        block.partition("```")[0] for page in PAGES for block in page.read_text(encoding="utf-8").split("```json\n")[1:]
+    ]
     policies = [json.loads(block) for block in printed if '"Statement"' in block]
     statements = [row for policy in policies for row in policy["Statement"]]
     starts = [row for row in statements if "ssm:StartAutomationExecution" in actions(row)]

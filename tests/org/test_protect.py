@@ -29,7 +29,9 @@ def policy() -> list[Mapping[str, Any]]:
     return statements
 
 
-PAGE = (ROOT / "docs" / "organization.md").read_text(encoding="utf-8").partition("## Protect it from administrators\n")[2]
+PAGE = (
+    (ROOT / "docs" / "organization.md").read_text(encoding="utf-8").partition("## Protect it from administrators\n")[2]
+)
 FUNCTION = "arn:aws:lambda:us-east-1:111122223333:function:StackSet-express-path-integrations-1a2b-SecurityHub-1A2B"
 
 
@@ -107,7 +109,10 @@ def test_event_sources_of_other_functions_stay_free() -> None:
 
 def test_every_rule_and_queue_of_the_templates_is_protected(packaged: Packaged) -> None:
     """Rules of EventBridge and queues have generated names, unless the template names them."""
-    for template, stack in ((packaged.template, STACK), (packaged.integrations, "StackSet-express-path-integrations-1a2b")):
+    for template, stack in (
+        (packaged.template, STACK),
+        (packaged.integrations, "StackSet-express-path-integrations-1a2b"),
+    ):
         for logical_id, resource in template["Resources"].items():
             name = f"{stack}-{logical_id}-1A2B3C"
             if resource["Type"] == "AWS::SQS::Queue":

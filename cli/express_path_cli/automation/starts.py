@@ -27,8 +27,8 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.errors import ApiError
 from express_path_cli.automation.deployments import Deployment
-from express_path_cli.automation.release import version_to_start
 from express_path_cli.automation.ledger import read_history
+from express_path_cli.automation.release import version_to_start
 from express_path_cli.terminal.errors import OptionError
 
 if TYPE_CHECKING:

@@ -32,8 +32,8 @@ from express_path.domain.heal.endpoints import counts_against_quota
 from express_path.domain.heal.ledger import Stop
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, Quota
 from express_path.domain.network.snapshot import is_express_service
-from express_path_cli.automation.release import content_hash, is_released, this_version, what_to_use
 from express_path_cli.automation.exceptions import MAX_CLEARED
+from express_path_cli.automation.release import content_hash, is_released, this_version, what_to_use
 from express_path_cli.automation.starts import waiting_for_heals
 from express_path_cli.automation.stops import read_stop
 from express_path_cli.doctor.check_context import CheckContext, needed
@@ -245,7 +245,9 @@ def role(logical_id: str, effect: str, context: CheckContext) -> CheckResult:
     with calling("iam:GetRole"):
         arn = iam.get_role(RoleName=name)["Role"]["Arn"]
     if ":role/express-path/" not in arn:
-        return fail(f"role {arn} does not have the path of express-path: {effect}", "find out who made it, and delete it")
+        return fail(
+            f"role {arn} does not have the path of express-path: {effect}", "find out who made it, and delete it"
+        )
     with calling("iam:ListRolePolicies"):
         inline = iam.list_role_policies(RoleName=name)["PolicyNames"]
     with calling("iam:ListAttachedRolePolicies"):

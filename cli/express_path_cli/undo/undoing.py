@@ -14,8 +14,8 @@ from express_path.domain.heal.texts import undo_fact_text
 from express_path.domain.heal.undo import UNDONE, UndoChange, UndoFactCode
 from express_path_cli.automation.answers import UndoAnswer, cause_of, read_answer
 from express_path_cli.automation.deployments import Deployment, find_deployments
-from express_path_cli.automation.release import version_to_start
 from express_path_cli.automation.ledger import HealState, PastHeal, past_heals, read_history
+from express_path_cli.automation.release import version_to_start
 from express_path_cli.automation.runs import RUN_ID, Job, Run, RunQueue, has_succeeded
 from express_path_cli.automation.starts import find_waiting
 from express_path_cli.aws.options import LiveOptions

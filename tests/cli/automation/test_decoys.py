@@ -15,8 +15,8 @@ from config_rule_sandbox.server import Sandbox
 from org.expansion import runbook
 from tests.cli.heal.healing_stack import STACK, deployed, make_stack, remove_stack
 from tests.support.command import invoke
-from tests.support.heals import FUNCTION as PLAN
 from tests.support.heals import APPROVED, HEAL, UNDO, Deployment, Vpc
+from tests.support.heals import FUNCTION as PLAN
 from tests.support.ledgers import LEDGER, LedgerTable, heal_id
 from tests.support.network import Builder
 from tests.support.stack import listed_stack
@@ -78,7 +78,11 @@ DECOYS = {
     "tables": Decoy({**TYPES, "LedgerTable": CUSTOM}),
     "table of a parameter": Decoy(parameters={"LedgerTableName": "decoy-ledger"}, environment=LEDGER),
     "all": Decoy(
-        {"Topic": "AWS::SNS::Topic"}, is_evil=True, path="/", parameters={"LedgerTableName": "decoy-ledger"}, environment=LEDGER
+        {"Topic": "AWS::SNS::Topic"},
+        is_evil=True,
+        path="/",
+        parameters={"LedgerTableName": "decoy-ledger"},
+        environment=LEDGER,
     ),
 }
 
@@ -172,7 +176,10 @@ def test_doctor_names_a_decoy(nothing: Deployment, vpc: Vpc, kind: str) -> None:
     if checks["stack"] == "FAIL":
         shown = json.loads(invoke(["doctor", "--format", "json"]).stdout)["checks"]
         [warning] = [row for row in shown if row["name"] == "decoys"]
-        assert (warning["state"], "stack a-decoy is not a stack of express-path" in warning["finding"]) == ("WARN", True)
+        assert (warning["state"], "stack a-decoy is not a stack of express-path" in warning["finding"]) == (
+            "WARN",
+            True,
+        )
 
 
 @pytest.mark.parametrize("kind", DECOYS)

@@ -177,9 +177,7 @@ def test_list_of_heals_needs_five_statements(sandbox: Sandbox, flagged: str) -> 
     assert called(sandbox) == set().union(*map(actions, sids)) - {"config:DescribeRemediationConfigurations"}
 
 
-def test_start_needs_these_statements(
-    sandbox: Sandbox, flagged: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_start_needs_these_statements(sandbox: Sandbox, flagged: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """AWS Config starts the heal with the permissions of the person, who passes it the role of its remediation."""
     monkeypatch.setattr(starts, "POLL_SECONDS", 0.01)
     iam: Client = sandbox.client("iam")

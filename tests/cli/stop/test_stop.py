@@ -260,7 +260,10 @@ def test_every_stack_of_the_account_is_stopped(deployment: Deployment, sandbox: 
         ("express-path", LEDGER, "STOPPED"),
         ("other", "other-ledger", "STOPPED"),
     ]
-    assert (result.exit_code, "stack stranger is not a stack of express-path: it has no resource StopRole" in result.stderr) == (2, True)
+    assert (
+        result.exit_code,
+        "stack stranger is not a stack of express-path: it has no resource StopRole" in result.stderr,
+    ) == (2, True)
     assert len(sandbox.calls.of("sts", "AssumeRole")) == len(rows)
     remove_stack(sandbox, "stranger")
     started = invoke(["start", "--yes"])

@@ -11,7 +11,7 @@ from org.expansion import runbook
 from tests.cli.org.organizations import REGIONS, ROLE, Organization
 from tests.support.command import invoke
 from tests.support.healing_places import HealingPlace
-from tests.support.heals import UNDO
+from tests.support.heals import TRUST, UNDO
 from tests.support.ledgers import LEDGER
 from tests.support.stack_sets import EMPTY, deploy
 
@@ -103,7 +103,10 @@ def test_a_runbook_that_is_not_the_release_s_is_not_started(data: HealingPlace) 
     ssm.update_document(Name=UNDO, Content=json.dumps(EVIL), DocumentVersion="$LATEST")
     ssm.update_document_default_version(Name=UNDO, DocumentVersion="2")
     result = invoke(["undo", run_id, *SELECTED, "--yes"])
-    assert (result.exit_code, f"runbook {UNDO}, version 2, is not the runbook" in result.stderr) == (2, True)
+    assert (result.exit_code, f"runbook {UNDO}, version 2, is not the runbook of express-path" in result.stderr) == (
+        2,
+        True,
+    )
     assert started(data.sandbox) == []
 
     ssm.update_document(Name=UNDO, Content=json.dumps(runbook(UNDO), indent=1), DocumentVersion="$LATEST")
@@ -115,6 +118,18 @@ def test_a_runbook_that_is_not_the_release_s_is_not_started(data: HealingPlace) 
     )
     assert invoke(["undo", run_id, *SELECTED, "--dry-run"]).exit_code == 0
     assert started(data.sandbox) == [(UNDO, "3")]
+
+
+def test_a_role_without_the_path_is_not_passed(data: HealingPlace) -> None:
+    """An account may make another role of that name. Nothing is started, not even a dry run."""
+    healed(data)
+    iam, name = data.client("iam"), data.given["AutomationAssumeRole"].rpartition("/")[2]
+    iam.delete_role(RoleName=name)
+    iam.create_role(RoleName=name, Path="/", AssumeRolePolicyDocument=json.dumps(TRUST))
+    for word in ("--dry-run", "--yes"):
+        result = invoke(["undo", *SINCE[:2], word, *SELECTED])
+        assert (result.exit_code, "its resource AutomationRole must be" in result.stderr) == (2, True)
+    assert started(data.sandbox) == []
 
 
 def test_two_stack_sets_in_one_place_are_an_error(data: HealingPlace) -> None:

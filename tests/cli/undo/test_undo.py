@@ -51,7 +51,6 @@ def test_it_shows_the_changes_and_makes_them(deployment: Deployment, builder: Bu
     assert (chosen.exit_code, "1 heal: 1 undone earlier\n" in chosen.stdout) == (0, True)
 
 
-
 @pytest.mark.usefixtures("deployment")
 @pytest.mark.parametrize(
     ("words", "hint"),
