@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,6 +12,10 @@ from config_rule_sandbox.cloudformation.stacks import Failure, Stack
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.http.direct import acting_in, direct_client
 from config_rule_sandbox.server import Sandbox
+from express_path.adapters.aws import Aws
+from express_path_cli.automation.deployments import own_stacks
+from express_path_cli.automation.release import version_to_start
+from express_path_cli.aws.sessions import AccountRegion
 from tests.support.command import invoke
 from tests.support.organization import PREFIX, TOOLS, Organization, Packaged
 
@@ -141,6 +146,20 @@ def deployed_functions(organization: Organization, stack: Stack) -> list[dict[st
     with acting_in(stack.account.account_id):
         found: list[dict[str, Any]] = functions.list_functions()["Functions"]
     return found
+
+
+def test_commands_in_the_account_use_what_the_stack_set_deployed(organization: Organization) -> None:
+    """Its resources, role, and runbooks are those that a person with credentials of the account may start."""
+    account_id, region = organization.accounts["apps"], REGIONS[0]
+    organization.deploy_ledger("apps", region)
+    stack = organization.deploy_rule("apps", region, **NAMED)
+    assert stack.failure is None
+    aws = replace(Aws.connect(region), credentials=organization.sandbox.credentials(account_id))
+    found = own_stacks(AccountRegion(account_id, aws), None)
+    assert found.refused == {}
+    [deployment] = found.deployments
+    assert (deployment.stack, deployment.ledger) == (stack.name, "express-path-ledger")
+    assert {version_to_start(deployment, name) for name in deployment.runbooks} == {"1"}
 
 
 def test_same_parameters_are_right_everywhere_and_the_ledger_stays(organization: Organization) -> None:

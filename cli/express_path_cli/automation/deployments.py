@@ -16,6 +16,7 @@ from itertools import product
 from express_path.adapters.aws import Aws
 from express_path.adapters.runbooks import Runbooks, runbooks_of
 from express_path.domain.findings.texts import RULE_NAME
+from express_path.errors import ApiError, ExpressPathError
 from express_path_cli.automation.resources import StackResources, ledger_of, read_resources
 from express_path_cli.automation.stack import VERSION, Stack, list_stacks
 from express_path_cli.automation.stack_sets import Place, StackInstance, read_deployed
@@ -25,7 +26,7 @@ from express_path_cli.aws.organization import members_of
 from express_path_cli.aws.sessions import AccountRegion, Caller, enabled_regions
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.sources.live import Home, clients_of, find_home
-from express_path_cli.terminal.errors import Failure, OptionError, locating_errors
+from express_path_cli.terminal.errors import Failure, LocatedError, OptionError, locating_errors
 
 _OUTPUTS = ("HealDocumentName", "LedgerTableName")
 """The outputs of every stack of ours, whatever its name and that of its rule. Other stacks may have them, too."""
@@ -122,20 +123,29 @@ class Deployments:
 
 @dataclass(frozen=True, slots=True)
 class OwnStacks:
-    """The deployments of a Region of the caller's account, and why other stacks with our outputs are none, by name."""
+    """The deployments of a Region of the caller's account, and why other stacks with our outputs are not used, by name.
+
+    It is an OptionError if a stack is not one of express-path, and a LocatedError if that could not be read.
+    """
 
     deployments: Sequence[Deployment]
-    refused: Mapping[str, OptionError]
+    refused: Mapping[str, ExpressPathError]
 
 
 def own_stacks(place: AccountRegion, profile: str | None) -> OwnStacks:
-    """Read the stacks of a Region of the caller's account. Raise ApiError."""
-    found, refused = [], {}
+    """Read the stacks of a Region of the caller's account. Raise ApiError if they cannot be listed.
+
+    What cannot be read of one stack, which anybody may have made, keeps nobody from using another one.
+    """
+    found: list[Deployment] = []
+    refused: dict[str, ExpressPathError] = {}
     for stack in installed_stacks(place):
         try:
             found.append(_of_own_account(place, stack, profile))
         except OptionError as error:
             refused[stack.name] = error
+        except ApiError as error:
+            refused[stack.name] = LocatedError(f"stack {stack.name}", error)
     if len(found) > 1:
         found = [replace(row, stack_option=f" --stack {shlex.quote(row.stack)}") for row in found]
     return OwnStacks(found, refused)

@@ -48,6 +48,7 @@ from express_path_cli.installation.rule import (
     last_sweep,
     read_failures,
 )
+from express_path_cli.terminal.errors import OptionError, one_line
 from express_path_cli.terminal.texts import count_text, rough_duration_text, time_text
 
 
@@ -220,8 +221,11 @@ def stack(context: CheckContext) -> CheckResult:
     found = context.stack()
     if found:
         answer = check_stack(found.name, found.status, found.reason)
-        if answer.state is not CheckState.FAIL and (error := context.stacks().refused.get(found.name)):
+        error = None if answer.state is CheckState.FAIL else context.stacks().refused.get(found.name)
+        if isinstance(error, OptionError):
             return fail(str(error), error.hint)
+        if error:
+            raise error
         return answer
     needed(context.rule)
     return warn(
@@ -232,10 +236,11 @@ def stack(context: CheckContext) -> CheckResult:
 
 def decoys(context: CheckContext) -> CheckResult:
     """Return whether other stacks look like one of express-path, and are none."""
-    others = [str(error) for name, error in sorted(context.stacks().refused.items()) if name != context.stack_name]
+    refused = sorted(context.stacks().refused.items())
+    others = [one_line(error) for name, error in refused if name != context.stack_name]
     if not others:
         return ok("no other stack has the outputs of express-path without its resources")
-    return warn("; ".join(others), "no command uses them: find out who made them, and delete them")
+    return warn("; ".join(others), "no command uses these stacks")
 
 
 def rule(context: CheckContext) -> CheckResult:

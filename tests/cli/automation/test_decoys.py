@@ -12,6 +12,7 @@ from typer.testing import Result
 
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.server import Sandbox
+from express_path.domain.heal.ledger import STOP_ID
 from org.expansion import runbook
 from tests.cli.heal.healing_stack import STACK, deployed, make_stack, remove_stack
 from tests.support.command import invoke
@@ -198,6 +199,16 @@ def test_the_stack_beside_a_decoy_is_used(deployment: Deployment, builder: Build
         assert {name: given[name] for name in deployment.given} == {
             name: [value] for name, value in deployment.given.items()
         }
+
+
+def test_a_decoy_that_cannot_be_read_keeps_nobody_from_stopping(deployment: Deployment, vpc: Vpc) -> None:
+    """Its function may be one that the person may not read. It is named, and the status is 2."""
+    make(deployment, DECOYS["table of a parameter"], vpc)
+    deployment.sandbox.faults.deny("lambda", "GetFunctionConfiguration")
+    result = invoke(["stop"])
+    assert (result.exit_code, f"stopped: account 123456789012 us-east-1, stack {STACK}, " in result.stdout) == (2, True)
+    assert "stack a-decoy: lambda:GetFunctionConfiguration" in result.stderr
+    assert deployment.ledger.item(STOP_ID)
 
 
 def test_an_own_ledger_counts_if_the_function_uses_it(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:
