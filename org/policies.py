@@ -74,13 +74,13 @@ class Statement:
 OPERATOR = (
     Statement(
         "ListStacks",
-        "cloudformation:ListStacks",
+        ["cloudformation:DescribeStacks", "cloudformation:ListStacks"],
         "*",
-        why="To name stacks that only look like ours: DescribeStacks of all stacks needs this, too.",
+        why="To name stacks that only look like ours. AWS does not say on which ARN a list of all stacks is authorized.",
     ),
     Statement(
         "ReadStacks",
-        ["cloudformation:DescribeStacks", "cloudformation:ListStackResources"],
+        "cloudformation:ListStackResources",
         "arn:${AWS::Partition}:cloudformation:*:${AWS::AccountId}:stack/*",
     ),
     Statement(

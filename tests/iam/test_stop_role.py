@@ -58,7 +58,7 @@ def test_the_role_is_enough_to_stop_and_start(
     with Remediation(sandbox, deployed.automation), stack.enforced():
         for words in (["stop"], ["start", "--yes"]):
             result = invoke(words)
-            assert (result.exit_code, result.stderr) == (0, "")
+            assert (result.exit_code, result.stderr) == (0, ""), result.stderr
             memory = remediations_of(sandbox.account_id, sandbox.region)
             add_exception(memory, "s3express-no-nat-path", ("AWS::EC2::Subnet", "subnet-0a1b2c3d"), "-")
     assert "left the remediation exceptions" in result.stdout

@@ -21,6 +21,7 @@ GLOBAL = {
 https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html
 """
 OF_ANY_RESOURCE = {
+    "cloudformation:DescribeStacks",
     "cloudwatch:GetMetricData",
     "config:DescribeConfigurationRecorderStatus",
     "config:DescribeConfigurationRecorders",
@@ -28,9 +29,10 @@ OF_ANY_RESOURCE = {
     "servicequotas:GetServiceQuota",
     "sns:GetSubscriptionAttributes",
 }
-"""Reads that get "*": those of metrics that are in no data set, and of quotas. AWS does not say on which ARN it authorizes
-those that name no recorder, association, or topic.
+"""Reads that get "*": those of all stacks, of metrics that are in no data set, and of quotas. AWS does not say on which ARN it authorizes
+those that name no stack, recorder, association, or topic.
 
+https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DescribeStacks.html,
 https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazoncloudwatch.html,
 https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsconfig.html,
 https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsnetworkfirewall.html,

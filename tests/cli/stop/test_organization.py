@@ -102,7 +102,7 @@ def test_heals_are_started_with_the_operators_permissions(
     started = {row["accountName"]: len(row["startedHeals"]) for row in document["places"]}
     assert (status, started) == (2, {"data": 1, "web": 0})
     [line] = lines
-    assert f"runbook {HEAL}, version 2, is not the runbook of this version of express-path" in line
+    assert f"runbook {HEAL}, version 2, is not the runbook of express-path" in line
     [call] = data.sandbox.calls.of("config", "StartRemediationExecution")
     assert call.account_id == data.account_id
     [[remediation]] = remediations_of(data.account_id, data.region).runs.values()
