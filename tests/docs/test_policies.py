@@ -16,7 +16,7 @@ FILES = [
     *(ROOT / "org").glob("*.json"),
     *(ROOT / "acceptance" / "templates").glob("*.yaml"),
     ROOT / "acceptance" / "recorded" / "policy.json",
-    ROOT / "deployer-policy.json",
+    *ROOT.glob("deployer-*.json"),
 ]
 PAGES = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
 LONGEST = 6144
