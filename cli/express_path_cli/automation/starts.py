@@ -90,10 +90,12 @@ def _has_remediation(aws: Aws, deployment: Deployment) -> bool:
         name: value.get("StaticValue", {}).get("Values") for name, value in found[0].get("Parameters", {}).items()
     }
     actual = {"TargetId": found[0]["TargetId"], **{name: "".join(values.get(name) or ()) for name in deployment.common}}
+    # AWS Config starts this version, or the default one, which is the one that is compared below.
+    expected["TargetVersion"], actual["TargetVersion"] = "", found[0].get("TargetVersion", "")
     for name, value in expected.items():
         if actual[name] != value:
             raise OptionError(
-                f"the remediation of rule {deployment.rule} has {name} {actual[name] or '(none)'}, not {value}",
+                f"the remediation of rule {deployment.rule} has {name} {actual[name] or '(none)'}, not {value or '(none)'}",
                 "no heal was started: find out who changed it, and deploy the stack again",
             )
     version_to_start(deployment, runbook)

@@ -14,9 +14,10 @@ from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.config.results import Result, results_of
 from config_rule_sandbox.server import Sandbox
 from express_path_cli.automation import starts, stops
+from org.expansion import runbook
 from tests.cli.heal.healing_stack import deployed, invoke_at_terminal, make_stack, remove_stack
 from tests.support.command import invoke
-from tests.support.heals import APPROVED, RULE, Approval, Deployment, Vpc, configure_remediation, run_id_of
+from tests.support.heals import APPROVED, HEAL, RULE, Approval, Deployment, Vpc, configure_remediation, run_id_of
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
@@ -107,6 +108,27 @@ def test_heals_go_on_after_an_exception_was_cleared(
     assert (declined.returncode, "Start heals of 1 subnet? [y/N]" in declined.stdout) == (1, True)
     assert invoke(["start", "--yes"]).exit_code == 0
     assert runs(deployment, memory) == {vpc.subnet: ["FAILED", "SUCCEEDED"]}
+
+
+def test_another_version_of_the_runbook_is_not_started(deployment: Deployment, vpc: Vpc, flag: Flag) -> None:
+    """Neither a default version that is not the release's, nor one that only the remediation names. Heals are allowed."""
+    ssm, config = deployment.ssm, deployment.sandbox.client("config")
+    flag(vpc.subnet)
+    changed = json.dumps(runbook(HEAL) | {"description": "another"})
+    ssm.update_document(Name=HEAL, Content=changed, DocumentVersion="$LATEST")
+    [remediation] = config.describe_remediation_configurations(ConfigRuleNames=[RULE])["RemediationConfigurations"]
+    named = {
+        name: remediation[name] for name in ("ConfigRuleName", "TargetType", "TargetId", "Parameters", "Automatic")
+    }
+    named |= {"TargetVersion": "2", "MaximumAutomaticAttempts": 1}
+    config.put_remediation_configurations(RemediationConfigurations=[named])
+    result = invoke(["start", "--yes"])
+    assert (result.exit_code, "has TargetVersion 2, not (none)" in result.stderr) == (2, True)
+    configure_remediation(config, deployment.given)
+    ssm.update_document_default_version(Name=HEAL, DocumentVersion="2")
+    result = invoke(["start", "--yes"])
+    assert (result.exit_code, f"runbook {HEAL}, version 2, is not the runbook" in result.stderr) == (2, True)
+    assert deployment.sandbox.calls.of("config", "StartRemediationExecution") == []
 
 
 def test_what_runs_or_was_undone_is_left_alone(
