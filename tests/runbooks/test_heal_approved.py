@@ -180,7 +180,7 @@ def test_approval_in_another_version_of_the_runbook_does_not_count(approval: App
     run_id = ssm.start_automation_execution(DocumentName=APPROVED, DocumentVersion="2", Parameters=given)
     run = approval.answer(run_id["AutomationExecutionId"])
     assert status(run) == "Failed"
-    assert "version 2, with express-path-plan, and must be from" in run["FailureMessage"]
+    assert f"version 2, with {given['PlanFunctionName'][0]}, and must be from" in run["FailureMessage"]
 
 
 def test_approved_heal_finds_the_endpoint_of_an_interrupted_one(approval: Approval, vpc: Vpc) -> None:
