@@ -9,7 +9,6 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from config_rule_sandbox.cloudformation.account import Account
 from config_rule_sandbox.cloudformation.stacks import create_stack
@@ -20,6 +19,7 @@ from config_rule_sandbox.iam.requests import Caller
 from config_rule_sandbox.server import Sandbox
 from org.archive import write_archive
 from org.expansion import expand
+from org.policies import IN_ONE_ACCOUNT, as_policy
 
 ROOT = Path(__file__).parent.parent
 FUNCTIONS = ROOT / "functions"
@@ -76,7 +76,7 @@ def deploy(sandbox: Sandbox) -> Deployed:
         _function(sandbox, names["EvaluateFunction"]),
         _function(sandbox, names["PlanFunction"]),
         stack.outputs,
-        create_user(sandbox, "operator", [_documented()]),
+        create_user(sandbox, "operator", [json.loads(as_policy(IN_ONE_ACCOUNT, sandbox.account_id))]),
     )
 
 
@@ -85,13 +85,6 @@ def _deployer(sandbox: Sandbox) -> Caller:
     policy = json.loads((ROOT / "deployer-policy.json").read_bytes())
     arn = f"arn:aws:iam::{sandbox.account_id}:user/deployer"
     return Caller(Principal(arn, arn, sandbox.account_id), policy["Statement"])
-
-
-def _documented() -> dict[str, Any]:
-    """Return the policy that docs/troubleshoot.md shows for the command."""
-    page = (ROOT / "docs" / "troubleshoot.md").read_text(encoding="utf-8")
-    policy: dict[str, Any] = json.loads(page.partition("```json\n")[2].partition("```")[0])
-    return policy
 
 
 def _function(sandbox: Sandbox, name: str) -> Function:
