@@ -171,7 +171,8 @@ DEPLOYER = (
         "Stacks",
         "cloudformation:*",
         [
-            f"{_ARN}:cloudformation:*:${{AWS::AccountId}}:stack/express-path*/*",
+            f"{_ARN}:cloudformation:*:${{AWS::AccountId}}:stack/express-path/*",
+            f"{_ARN}:cloudformation:*:${{AWS::AccountId}}:stack/express-path-*/*",
             f"{_ARN}:cloudformation:*:${{AWS::AccountId}}:stack/aws-sam-cli-managed-default/*",
         ],
     ),
@@ -253,6 +254,7 @@ DEPLOYER = (
             "cloudformation:ValidateTemplate",
             "cloudwatch:DescribeAlarms",
             "config:Describe*",
+            "dynamodb:ListTables",
             "logs:DescribeIndexPolicies",
             "logs:DescribeLogGroups",
             "logs:DescribeResourcePolicies",

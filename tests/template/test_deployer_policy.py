@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import zipfile
 from collections.abc import Iterator
 from typing import Any
@@ -25,6 +26,7 @@ from config_rule_sandbox.iam.resources import Place, of_request
 from config_rule_sandbox.patching.patches import Patches
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
+from org.policies import EXAMPLE_ACCOUNT, IN_ONE_ACCOUNT, as_policy
 from tests.support.iam import faults
 from tests.support.template import INTEGRATIONS, MAIN, ROOT, source
 from tests.template.test_permissions import PARAMETERS
@@ -158,6 +160,30 @@ def test_everything_that_a_deployment_needs_is_allowed(uploaded: Uploaded) -> No
 def test_statements_name_what_exists() -> None:
     """Actions exist, and resources and condition keys are such that the actions support."""
     assert [(row["Sid"], fault) for row in STATEMENTS for fault in faults(row, of_person=True)] == []
+
+
+@pytest.mark.parametrize("name", ["express-path", "express-path-2", "express-path2", "another"])
+def test_no_stack_is_begun_whose_parts_are_denied(name: str) -> None:
+    """A stack may have a name only if its functions may have theirs, which begin with it."""
+    arn = "arn:aws:{}:us-east-1:123456789012:{}"
+    begins = Authorization("cloudformation:CreateChangeSet", arn.format("cloudformation", f"stack/{name}/0a1b"))
+    goes_on = Authorization("lambda:CreateFunction", arn.format("lambda", f"function:{name}-PlanFunction-0a1b"))
+    assert (
+        is_allowed(STATEMENTS, begins)
+        is is_allowed(STATEMENTS, goes_on)
+        is (name in {"express-path", "express-path-2"})
+    )
+
+
+def test_lists_on_the_page_are_allowed() -> None:
+    """The calls of docs/deploy.md that are about no single resource need a statement for every resource."""
+    page = (ROOT / "docs" / "deploy.md").read_text(encoding="utf-8")
+    calls = re.findall(r"^ *aws (\w+) ((?:list|describe|get)-[a-z-]+)", page, re.MULTILINE)
+    actions = {f"{service}:{call.title().replace('-', '')}" for service, call in calls}
+    lists = {name for name in actions if not action(name).types}
+    assert {"dynamodb:ListTables", "ssm:DescribeAutomationExecutions"} <= actions
+    people = [*STATEMENTS, *json.loads(as_policy(IN_ONE_ACCOUNT, EXAMPLE_ACCOUNT))["Statement"]]
+    assert [name for name in lists if not is_allowed(people, Authorization(name))] == []
 
 
 def test_policy_fits_the_limit_of_iam() -> None:
