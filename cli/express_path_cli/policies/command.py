@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from express_path.domain.network.resources import partition
 from express_path.domain.policies.change import KnownContext
 from express_path.domain.policies.conditions import is_public_ipv4
 from express_path_cli.aws import options
@@ -79,7 +80,13 @@ def policies(
     addresses = tuple(map(_public_address, address or ()))
     place = AccountRegion.of_caller(connect(region, profile)) if account else None
     region = place.region if place else region or ""
-    known = KnownContext(_id("--vpc", "vpc-", vpc), _id("--endpoint", "vpce-", endpoint), addresses, region)
+    known = KnownContext(
+        _id("--vpc", "vpc-", vpc),
+        _id("--endpoint", "vpce-", endpoint),
+        addresses,
+        region,
+        partition=partition(region) if region else "",
+    )
     read = chain(policies_in_files(files or ()), account_policies(place) if place else ())
     found = judge(read, known)
     show_failures_and_notes(found.failures, quiet=quiet)

@@ -104,6 +104,7 @@ NO_SESSION = {
         {**statement("Deny", "*"), "Resource": "arn:aws:s3express:us-east-1:*:*"},
     ],
     "allows another Region": [{**ALLOW, "Resource": "arn:aws:s3express:eu-west-1:*:*"}],
+    "allows another partition": [{**ALLOW, "Resource": "arn:aws-cn:s3express:*:*:*"}],
     "denies with and without TLS": [ALLOW, denying("Bool", "aws:SecureTransport", "true", "false")],
     "denies from a day in the past": [ALLOW, denying("DateGreaterThan", "aws:CurrentTime", "2020-01-01T00:00:00Z")],
     "denies until a day in the future": [ALLOW, denying("NumericLessThan", "aws:EpochTime", "4000000000")],

@@ -39,7 +39,7 @@ def test_reads_each_element() -> None:
     one, two, three = document.statements
     assert (document.source, document.has_variables) == ("bucket", True)
     assert [row.name for row in document.statements] == ["One", 2, 3]
-    assert one.principal == Element(("111122223333", "Federated:idp"))
+    assert one.principal == Element(("111122223333", "Federated:idp", "Service:ec2.amazonaws.com"))
     assert (two.action, two.resource, two.principal) == (
         Element(("s3:*",), is_negated=True),
         Element(("*",), is_negated=True),

@@ -9,7 +9,7 @@ from datetime import datetime
 from express_path.domain.heal.endpoints import NEW_ENDPOINT
 from express_path.domain.heal.preflight import Policy
 from express_path.domain.heal.records import FULL_ACCESS, Blocker, Concern, HealSettings
-from express_path.domain.network.resources import VpcEndpoint
+from express_path.domain.network.resources import VpcEndpoint, partition
 from express_path.domain.policies.change import KnownContext, allows_no_session, denials, restrictions
 from express_path.domain.policies.documents import PolicyDocument, Statement, parse_policy
 from express_path.domain.policies.effort import MOST_BYTES, MOST_BYTES_OF_PLAN, Effort
@@ -30,9 +30,9 @@ def policy_concerns(
     policy that cannot be read or judged is a concern, too. Policies share the effort of the plan, so that each is judged
     whatever the others are; those that the settings except come last.
     """
-    known = KnownContext(
-        endpoint.vpc_id, "" if endpoint.id == NEW_ENDPOINT else endpoint.id, region=endpoint.service_name.split(".")[-2]
-    )
+    region = endpoint.service_name.split(".")[-2]
+    endpoint_id = "" if endpoint.id == NEW_ENDPOINT else endpoint.id
+    known = KnownContext(endpoint.vpc_id, endpoint_id, region=region, partition=partition(region))
     chosen = [Policy(_CHOSEN, settings.policy, endpoint_id=endpoint.id)] if endpoint.id == NEW_ENDPOINT else []
     judged = sorted(
         [*chosen, *(policy for policy in policies if policy.endpoint_id in (None, endpoint.id))],

@@ -4,6 +4,8 @@ On the NAT path, aws:SourceIp is a public address, and the keys of endpoints are
 other way around (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html). The client calls
 S3 Express itself, with no credentials of an instance or with those of its own. Everything else about a request is unknown,
 and the same on both paths. A statement would deny if any request of any values shows it.
+
+The same search finds whether a policy may allow the request of an AWS service, which takes neither path.
 """
 
 import json
@@ -28,7 +30,7 @@ from express_path.domain.policies.conditions import (
     unreadable,
     values_that_matter,
 )
-from express_path.domain.policies.documents import Condition, Element, PolicyDocument, Statement
+from express_path.domain.policies.documents import SERVICE, Condition, Element, PolicyDocument, Statement
 from express_path.domain.policies.effort import BYTES_OF_CHARACTER, Effort
 from express_path.domain.policies.patterns import (
     ARN_WITHOUT_COLONS,
@@ -100,7 +102,7 @@ class Path(StrEnum):
 class KnownContext:
     """What is known of the two paths. Where something is empty, any value is possible.
 
-    now is the time of the requests, for a policy that may depend on it.
+    now is the time of the requests, for a policy that may depend on it. partition is that of the Region, such as aws.
     """
 
     vpc_id: str = ""
@@ -108,9 +110,33 @@ class KnownContext:
     nat_addresses: tuple[str, ...] = ()
     region: str = ""
     now: datetime | None = None
+    partition: str = ""
 
 
 NOTHING_KNOWN = KnownContext()
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceRequest:
+    """A request of an AWS service: its principal, such as sns.amazonaws.com, the action, and the ARN of the resource.
+
+    values are those that a key (in lower case) may have; keys that begin as in absent have none, and others may have any.
+    """
+
+    service: str
+    action: str
+    resource: str
+    values: Mapping[str, Sequence[Value]]
+    absent: tuple[str, ...] = ()
+
+
+def may_allow(document: PolicyDocument, request: ServiceRequest) -> bool:
+    """Return whether a policy allows the request of a service, whatever is unknown of it. Raise PolicyError."""
+    effort = Effort(document.source)
+    rows = tuple(row for row in document.statements if _is_about(row.action, request.action.lower(), effort))
+    _refuse_unreadable(document, rows)
+    search = _Search(document, NOTHING_KNOWN, _Request("", rows), effort, {}, service_request=request)
+    return search.finds_what_is_allowed()
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,11 +255,16 @@ def _requests(document: PolicyDocument, effort: Effort) -> list[_Request]:
         if (mode, about) not in found:
             found[mode, about] = _Request(mode, tuple(document.statements[number] for number in about))
             effort.spend(sum(1 + len(row.conditions) for row in found[mode, about].statements))
-    conditions = {one for request in found.values() for row in request.statements for one in row.conditions}
+    _refuse_unreadable(document, chain.from_iterable(request.statements for request in found.values()))
+    return list(found.values())
+
+
+def _refuse_unreadable(document: PolicyDocument, statements: Iterable[Statement]) -> None:
+    """Raise PolicyError if a condition has a value that its operator cannot compare."""
+    conditions = {condition for row in statements for condition in row.conditions}
     wrong = sorted(filter(None, map(unreadable, conditions)))
     if wrong:
         raise PolicyError(document.source, wrong[0])
-    return list(found.values())
 
 
 def _is_about(element: Element, action: str, effort: Effort) -> bool:
@@ -287,6 +318,7 @@ class _Search:
     effort: Effort
     computed: dict[object, Any]
     values: dict[_Unknown, Value] = field(default_factory=dict)
+    service_request: ServiceRequest | None = None
 
     def finds(self, statement: Statement) -> bool:
         """Return whether a statement would deny."""
@@ -401,6 +433,8 @@ class _Search:
         return self.values.get(unknown, unknown)
 
     def _value_of_key(self, key: str, path: Path) -> Value | _Unknown:
+        if self.service_request:
+            return self._value(_Unknown(None, key))
         if key == _SESSION_MODE:
             return (self.request.session_mode,) if self.request.session_mode else ABSENT
         if not _is_of_path(key):
@@ -459,6 +493,8 @@ class _Search:
 
     def _candidates(self, unknown: _Unknown) -> list[Value]:
         """Return the values to try."""
+        if self.service_request and (known := _of_service(self.service_request, unknown)):
+            return known
         if unknown == _PRINCIPAL:
             return [(principal,) for principal in _principals(self.request.statements)]
         if unknown == _RESOURCE:
@@ -572,7 +608,10 @@ class _Search:
         return cast("list[str]", self.computed[patterns])
 
     def _arns(self, rest: str) -> list[Pattern]:
-        """Return a pattern of ARNs for each partition that Resource elements name; else for one that other ARNs name."""
+        """Return a pattern of ARNs for each partition that Resource elements name; else for one that other ARNs name.
+
+        The partition of the Region is the only one if it is known.
+        """
         rows = self.document.statements
         resources = [text for row in rows for text in row.resource.patterns]
         others = [
@@ -582,7 +621,9 @@ class _Search:
             for text in part
         ]
         partitions = _partitions(resources) or _partitions(others)[:1] or ["aws"]
-        return [compiled(f"arn:{partition}:{rest}", ARN_WITHOUT_COLONS) for partition in partitions]
+        if self.known.partition:
+            partitions = [self.known.partition]
+        return [compiled(f"arn:{name}:{rest}", ARN_WITHOUT_COLONS) for name in partitions]
 
 
 def _searches(document: PolicyDocument, known: KnownContext, effort: Effort) -> list[_Search]:
@@ -595,9 +636,21 @@ def _partitions(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(found[1] for found in map(_PARTITION.match, texts) if found))
 
 
+def _of_service(request: ServiceRequest, unknown: _Unknown) -> list[Value]:
+    """Return the only values that something can have in the request of a service; none if it can have any."""
+    if unknown == _PRINCIPAL:
+        return [(f"{SERVICE}{request.service}",)]
+    if unknown == _RESOURCE:
+        return [(request.resource,)]
+    if unknown.key in request.values:
+        return list(request.values[unknown.key])
+    return [ABSENT] if unknown.key.startswith(request.absent) else []
+
+
 def _principals(statements: Iterable[Statement]) -> list[str]:
-    """Return a principal for each that is named, and one that is not."""
-    named = [pattern for statement in statements for pattern in statement.principal.patterns if pattern != "*"]
+    """Return a principal for each that is named, and one that is not. No service sends requests from a subnet."""
+    patterns = chain.from_iterable(statement.principal.patterns for statement in statements)
+    named = [pattern for pattern in patterns if pattern != "*" and not pattern.startswith(SERVICE)]
     accounts = [_ROLE.format(_account(pattern)) for pattern in named if _account(pattern)]
     return list(dict.fromkeys([*named, *accounts, _ROLE.format("000000000000")]))
 

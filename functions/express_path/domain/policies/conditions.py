@@ -134,8 +134,15 @@ _WITH_WILDCARDS = ("StringLike", "ArnLike", "ArnEquals")
 
 
 def unreadable(condition: Condition) -> str:
-    """Return what is wrong with the first value of a condition that its operator cannot compare; empty if there is none."""
-    read = _network if condition.positive == "IpAddress" else _ORDERED.get(condition.positive)
+    """Return what is wrong with the first value of a condition that its operator cannot compare; empty if there is none.
+
+    AWS compares the parts of ARNs, and does not say whether a * that stands for all of them matches any ARN or none.
+    """
+    read: Callable[[str], object] | None = _ORDERED.get(condition.positive)
+    if condition.positive == "IpAddress":
+        read = _network
+    elif condition.positive in ("ArnLike", "ArnEquals"):
+        read = _pattern_of_arn
     wrong = next((text for text in condition.values if read is not None and read(text) is None), None)
     return "" if wrong is None else f"{condition.operator_text} {condition.key} cannot be compared with {wrong!r:.80}"
 
@@ -191,6 +198,10 @@ def _seconds(text: str) -> float | None:
     except ValueError:
         return None
     return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+
+
+def _pattern_of_arn(text: str) -> str | None:
+    return None if text.strip("*") == "" else text
 
 
 @lru_cache(maxsize=2_000)

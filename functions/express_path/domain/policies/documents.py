@@ -12,6 +12,8 @@ from express_path.domain.policies.patterns import FILLER
 from express_path.errors import PolicyError, RecordError
 
 Json = Mapping[str, object]
+SERVICE = "Service:"
+"""How a principal begins that is a service of AWS."""
 MOST_VALUES = 5_000
 """AWS's own managed policies, the largest, have about 2,000."""
 _ELEMENTS = (
@@ -191,13 +193,12 @@ def _element(place: str, statement: Json, name: str) -> Element:
 
 
 def _principals(place: str, name: str, found: object) -> tuple[str, ...]:
-    """Return the principals that can send requests from a subnet. Services cannot, so they are left out."""
+    """Return the principals: those of AWS as they are, others with their kind, such as Service:sns.amazonaws.com."""
     if not isinstance(found, Mapping):
         return _strings(place, name, found)
     return tuple(
-        value if kind == "AWS" or value == "*" else f"{kind}:{value}"
+        value if kind == "AWS" or (value == "*" and f"{kind}:" != SERVICE) else f"{kind}:{value}"
         for kind, values in found.items()
-        if kind != "Service"
         for value in _strings(place, f"{name}.{kind}", values)
     )
 
