@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
+from config_rule_sandbox.cloudwatch.printed import Datapoint
 from config_rule_sandbox.config.remediation.exceptions import add_exception
 from config_rule_sandbox.config.remediation.memory import remediations_of
 from config_rule_sandbox.config.remediation.service import Remediation
@@ -16,18 +19,22 @@ from express_path.adapters.health import (
     NO_NOTICES,
     NOTICES,
     Fault,
+    Installation,
     Topic,
     alarm_problem,
     alarm_topic_problem,
+    config_rule_problem,
     endpoints_problem,
-    failed_checks,
     faults_of,
+    invocation_problem,
     policy_parameter_problem,
+    silence_problem,
 )
 from express_path.adapters.recorder import Recorder, RecorderStatus, Strategy, recorder_problem, types_problem
 from express_path.adapters.runbooks import runbooks_of
-from express_path.adapters.topic_filters import Subscription, filters_problem, takes_alarms
+from express_path.adapters.topic_filters import NOTICE, Message, Subscription, alarm_body, filters_problem, may_take
 from express_path.domain.heal.records import MANAGED_TAG
+from express_path.errors import RecordError
 from tests.support.network import Builder, Private
 from tests.support.stack import listed_stack
 
@@ -52,11 +59,17 @@ NAMES = {
     "PlanRole": "planning",
     "StopRole": "stop-role",
     "NoticeRole": "telling",
+    "ConfigRule": "rule",
     "EvaluateFunction": "evaluate",
+    "EventBus": "bus",
     "HealthFunction": "check",
+    "HealthRule": "bus|ends",
+    "HealthAlarm": "stack-HealthAlarm",
+    "ErrorsAlarm": "stack-ErrorsAlarm",
     "EvaluateLogGroup": "log-group",
     **{logical_id: logical_id.lower() for logical_id in NOTICES},
 }
+ALARMS = "arn:aws:cloudwatch:us-east-1"
 NETWORK_ROLE = "arn:aws:iam::210987654321:role/network"
 PARAMETERS = {
     "RuleName": "rule",
@@ -67,6 +80,9 @@ PARAMETERS = {
 }
 COMPONENTS = [
     "recorder",
+    "rule",
+    *["evaluate function"] * 2,
+    "health rule",
     *["runbook"] * 3,
     "remediation",
     "ledger",
@@ -84,10 +100,28 @@ COMPONENTS = [
 ]
 
 
+STACK = Installation(
+    "arn:aws:cloudformation:us-east-1:123456789012:stack/stack/1",
+    NAMES,
+    PARAMETERS,
+    TOPIC,
+    "",
+    ("HealthAlarm", "ErrorsAlarm"),
+    datetime(2026, 11, 1, tzinfo=UTC),
+)
+WITH_ROLE = replace(STACK, notice_role="telling")
+OTHERS = "arn:aws:sns:us-east-1:123456789012:others"
+
+
 def found_in(sandbox: Sandbox, names: Mapping[str, str] = NAMES, **parameters: str) -> list[Fault]:
     """Return the faults of a stack with these resources."""
     stack_id = listed_stack(sandbox, "stack", names, **(PARAMETERS | parameters))
     return faults_of(Aws.connect(client_config=LAMBDA_CONFIG), stack_id)
+
+
+def without(statement: dict[str, Any], element: str) -> dict[str, Any]:
+    """Return a statement without an element."""
+    return {name: value for name, value in statement.items() if name != element}
 
 
 @pytest.mark.parametrize(
@@ -105,13 +139,29 @@ def found_in(sandbox: Sandbox, names: Mapping[str, str] = NAMES, **parameters: s
         ([{**CLOUDWATCH, "Action": "sns:Subscribe"}], False),
         ([EVENTS, ROLE], False),
         ([{**ROLE, "Principal": {"AWS": "*"}, "Condition": {"StringEquals": {"aws:PrincipalOrgID": "o-1"}}}], False),
-        (["not a statement"], False),
-        (None, False),
+        ([{**CLOUDWATCH, "Resource": OTHERS}], False),
+        ([{**CLOUDWATCH, "Resource": f"{TOPIC}*"}], True),
+        ([CLOUDWATCH, {**DENY, "Condition": {"DateGreaterThan": {"aws:CurrentTime": "2020-01-01T00:00:00Z"}}}], False),
+        ([CLOUDWATCH, {**DENY, "Condition": {"DateGreaterThan": {"aws:CurrentTime": "2999-01-01T00:00:00Z"}}}], True),
+        ([CLOUDWATCH, {**DENY, "Condition": {"Null": {"aws:PrincipalOrgID": "true"}}}], False),
+        ([CLOUDWATCH, {**DENY, "Condition": {"StringNotEquals": {"aws:SourceAccount": "123456789012"}}}], True),
+        ([CLOUDWATCH, {**DENY, "Condition": {"StringNotEquals": {"aws:SourceOrgID": "o-1"}}}], True),
+        ([CLOUDWATCH, without(DENY, "Action") | {"NotAction": "sns:GetTopicAttributes"}], False),
+        ([CLOUDWATCH, without(DENY, "Action") | {"NotAction": "sns:Publish"}], True),
+        ([CLOUDWATCH, without(DENY, "Resource") | {"NotResource": OTHERS}], False),
+        ([CLOUDWATCH, without(DENY, "Principal") | {"NotPrincipal": ROLE["Principal"]}], False),
+        ([CLOUDWATCH, without(DENY, "Principal") | {"NotPrincipal": CLOUDWATCH["Principal"]}], True),
+        ([{**CLOUDWATCH, "Condition": {"StringEquals": {"aws:SourceAccount": "999999999999"}}}], False),
+        ([{**CLOUDWATCH, "Condition": {"StringEquals": {"aws:SourceOwner": "999999999999"}}}], False),
+        ([{**CLOUDWATCH, "Condition": {"StringEquals": {"aws:SourceAccount": "123456789012"}}}], True),
+        ([{**CLOUDWATCH, "Condition": {"ArnLike": {"aws:SourceArn": f"{ALARMS}:999999999999:alarm:*"}}}], False),
+        ([{**CLOUDWATCH, "Condition": {"ArnLike": {"aws:SourceArn": f"{ALARMS}:123456789012:alarm:*"}}}], True),
+        ([{**CLOUDWATCH, "Condition": {"StringEquals": {"aws:SourceOrgID": "o-1"}}}], True),
     ],
 )
 def test_the_policy_of_a_topic_must_admit_cloudwatch(statements: Any, *, allowed: bool) -> None:
-    """A statement for everyone or for CloudWatch must allow sns:Publish, and none deny it without a condition."""
-    problem = alarm_topic_problem(TOPIC, Topic(1, policy={"Statement": statements}), "telling")
+    """A statement must allow the request as CloudWatch makes it, and none deny it. What is not known may be as needed."""
+    problem = alarm_topic_problem(WITH_ROLE, Topic(1, policy={"Statement": statements}))
     assert ("" if allowed else "does not let CloudWatch publish") in problem
     assert bool(problem) is not allowed
 
@@ -127,11 +177,37 @@ def test_the_policy_of_a_topic_must_admit_cloudwatch(statements: Any, *, allowed
 def test_without_a_role_the_policy_of_a_topic_must_admit_eventbridge(statements: Any, *, admitted: bool) -> None:
     """The default policy does not. A stack whose topic belongs to another account has a role."""
     topic = Topic(1, policy={"Statement": statements})
-    problem = alarm_topic_problem(TOPIC, topic, "")
+    problem = alarm_topic_problem(STACK, topic)
     assert problem == (
         "" if admitted else f"the policy of topic {TOPIC} does not let EventBridge publish: {NO_NOTICES}"
     )
-    assert alarm_topic_problem(TOPIC, topic, "telling") == ""
+    assert alarm_topic_problem(WITH_ROLE, topic) == ""
+
+
+def test_a_policy_that_admits_only_some_alarms_or_notices_names_the_others() -> None:
+    """An alarm or a notice that was added later may be missing."""
+    of_alarm = {
+        **CLOUDWATCH,
+        "Condition": {"ArnEquals": {"aws:SourceArn": f"{ALARMS}:123456789012:alarm:stack-HealthAlarm"}},
+    }
+    assert alarm_topic_problem(WITH_ROLE, Topic(1, policy={"Statement": of_alarm})) == (
+        f"the policy of topic {TOPIC} does not let CloudWatch publish what these send: ErrorsAlarm"
+    )
+    rule = "arn:aws:events:us-east-1:123456789012:rule/recordernotice"
+    refused = {
+        **DENY,
+        "Condition": {"ArnNotEqualsIfExists": {"aws:SourceArn": rule}, "Null": {"aws:SourceArn": "false"}},
+    }
+    assert alarm_topic_problem(STACK, Topic(1, policy={"Statement": [CLOUDWATCH, EVENTS, refused]})) == (
+        f"the policy of topic {TOPIC} does not let CloudWatch publish: nobody is notified"
+    )
+
+
+@pytest.mark.parametrize("statements", [["not a statement"], None])
+def test_a_policy_that_cannot_be_read_is_an_error(statements: Any) -> None:
+    """It is a fault of the check, and not the same as a policy that admits CloudWatch."""
+    with pytest.raises(RecordError):
+        alarm_topic_problem(STACK, Topic(1, policy={"Statement": statements}))
 
 
 @pytest.mark.parametrize(
@@ -146,7 +222,7 @@ def test_without_a_role_the_policy_of_a_topic_must_admit_eventbridge(statements:
 )
 def test_a_topic_must_reach_somebody(topic: Topic | None, problem: str) -> None:
     """Nobody is notified without a topic, without a subscription, or if CloudWatch cannot encrypt."""
-    found = alarm_topic_problem(TOPIC, topic, "")
+    found = alarm_topic_problem(STACK, topic)
     assert problem in found
     assert bool(found) is bool(problem)
 
@@ -192,10 +268,14 @@ def test_everything_that_is_missing_is_a_fault(sandbox: Sandbox) -> None:
         "planning",
         "stop-role",
         "telling",
-        "AsyncEventsDropped of evaluate",
+        "stack-ErrorsAlarm (ErrorsAlarm)",
         NETWORK_ROLE,
         TOPIC,
-        "Errors of check",
+        "stack-HealthAlarm (HealthAlarm)",
+        "rule ends of EventBridge",
+        "rule rule of AWS Config",
+        "function evaluate does not exist",
+        "the policy of function evaluate does not let AWS Config invoke it",
         "/network/policy",
         "log-group",
         *(name.lower() for name in NOTICES),
@@ -218,6 +298,7 @@ def test_a_check_that_is_denied_is_a_fault(sandbox: Sandbox) -> None:
     """Whatever cannot be read is named with the call that failed, and nothing is raised."""
     reads = {
         "config": [
+            "DescribeConfigRules",
             "DescribeConfigurationRecorderStatus",
             "DescribeConfigurationRecorders",
             "DescribeRemediationConfigurations",
@@ -225,12 +306,12 @@ def test_a_check_that_is_denied_is_a_fault(sandbox: Sandbox) -> None:
         ],
         "ssm": ["DescribeDocument", "GetParameter"],
         "dynamodb": ["DescribeTable"],
-        "lambda": ["GetFunctionConcurrency"],
+        "lambda": ["GetFunctionConcurrency", "GetPolicy"],
         "iam": ["GetRole"],
         "ec2": ["DescribeVpcEndpoints"],
         "logs": ["DescribeLogStreams"],
         "sns": ["GetTopicAttributes", "ListSubscriptionsByTopic"],
-        "cloudwatch": ["DescribeAlarmsForMetric"],
+        "cloudwatch": ["DescribeAlarms"],
         "events": ["DescribeRule"],
     }
     for service, operations in reads.items():
@@ -238,9 +319,10 @@ def test_a_check_that_is_denied_is_a_fault(sandbox: Sandbox) -> None:
             sandbox.faults.deny(service, operation)
     faults = found_in(sandbox, NetworkRoleArn="")
     log = COMPONENTS.index("log")
+    ledger = COMPONENTS.index("ledger")
     assert [fault.component for fault in faults] == [
-        *("recorder", *COMPONENTS[:5], "remediation exceptions"),
-        *(*COMPONENTS[5:10], "endpoints", "endpoint policy", "log", "alarm topic", *COMPONENTS[log + 1 :]),
+        *("recorder", *COMPONENTS[:ledger], "remediation exceptions"),
+        *(*COMPONENTS[ledger : log - 2], "endpoints", "endpoint policy", "log", "alarm topic", *COMPONENTS[log + 1 :]),
     ]
     assert all(fault.problem.startswith("it could not be checked: ") for fault in faults)
 
@@ -256,8 +338,11 @@ def test_what_a_stack_has_by_choice_is_not_checked_without_it(sandbox: Sandbox) 
     }
     with Automation(sandbox) as automation, Remediation(sandbox, automation):
         faults = found_in(sandbox, {**NAMES, "NoticeRole": ""}, **chosen)
-    assert [fault.component for fault in faults] == [*COMPONENTS[:4], *COMPONENTS[5:10], "log"]
-    assert "earlier" in faults[4].problem
+    assert [fault.component for fault in faults] == [
+        *(name for name in COMPONENTS[: COMPONENTS.index("network role")] if name != "remediation"),
+        "log",
+    ]
+    assert "earlier" in next(fault.problem for fault in faults if fault.component == "ledger")
 
 
 @pytest.mark.parametrize("logical_id", ["AutomationRole", "EvaluateFunction", "LedgerTable", "RecorderNotice"])
@@ -289,16 +374,38 @@ def test_an_endpoint_that_lets_nothing_through_is_a_fault(sandbox: Sandbox, buil
     assert (endpoints_problem(aws), policy_parameter_problem(aws, "/network/policy")) == ("", "")
 
 
-def test_an_alarm_must_send_to_the_topic_of_the_stack(sandbox: Sandbox) -> None:
-    """An alarm that tells somebody else, or nobody, is a fault."""
-    cloudwatch, metric = Aws.connect().cloudwatch, failed_checks("check")
+def test_an_endpoint_whose_policy_cannot_be_read_hides_no_other(sandbox: Sandbox, builder: Builder) -> None:
+    """Such a policy, and one that denies from a day in the past, or allows only another partition, are faults."""
+    vpc, ec2 = Private(builder), builder.ec2
+    past = {**DENY, "Action": "*", "Condition": {"DateGreaterThan": {"aws:CurrentTime": "2020-01-01T00:00:00Z"}}}
+    anyone = {**DENY, "Action": "*", "Condition": {"ArnLike": {"aws:PrincipalArn": "*"}}}
+    allow = {**DENY, "Effect": "Allow", "Action": "s3express:*"}
+    china = {**allow, "Resource": "arn:aws-cn:s3express:*:*:*"}
+    found = {}
+    for name, statements in (("past", [allow, past]), ("any", [allow, anyone]), ("china", [china]), ("empty", [])):
+        made = ec2.create_vpc_endpoint(
+            VpcId=vpc.vpc,
+            ServiceName=f"com.amazonaws.{sandbox.region}.s3express",
+            PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": statements}),
+            TagSpecifications=[{"ResourceType": "vpc-endpoint", "Tags": [{"Key": MANAGED_TAG, "Value": "true"}]}],
+        )
+        found[name] = made["VpcEndpoint"]["VpcEndpointId"]
+    closed, *unknown = endpoints_problem(Aws.connect()).split("; ")
+    assert closed.startswith(f"the policy of {', '.join(sorted((found['past'], found['china'])))} allows no ")
+    for name, cause in (("any", "ArnLike aws:PrincipalArn cannot be compared with '*'"), ("empty", "Statement")):
+        assert [text for text in unknown if found[name] in text and cause in text and "could not be judged" in text]
 
-    def put(*actions: str) -> str:
+
+def test_an_alarm_must_send_to_the_topic_of_the_stack(sandbox: Sandbox) -> None:
+    """An alarm that is gone, tells somebody else or nobody, or watches something else is a fault."""
+    cloudwatch = Aws.connect().cloudwatch
+
+    def put(*actions: str, metric: str = "Errors", function: str = "check") -> str:
         sandbox.client("cloudwatch").put_metric_alarm(
-            AlarmName="health",
-            Namespace=metric.namespace,
-            MetricName=metric.name,
-            Dimensions=[{"Name": "FunctionName", "Value": "check"}],
+            AlarmName="stack-HealthAlarm",
+            Namespace="AWS/Lambda",
+            MetricName=metric,
+            Dimensions=[{"Name": "FunctionName", "Value": function}],
             AlarmActions=actions,
             Statistic="Minimum",
             Period=3600,
@@ -306,11 +413,100 @@ def test_an_alarm_must_send_to_the_topic_of_the_stack(sandbox: Sandbox) -> None:
             Threshold=0,
             ComparisonOperator="GreaterThanThreshold",
         )
-        return alarm_problem(cloudwatch, metric, TOPIC)
+        return alarm_problem(cloudwatch, STACK, "HealthAlarm")
 
+    assert "does not exist" in alarm_problem(cloudwatch, STACK, "HealthAlarm")
     assert put(f"{TOPIC}-of-others", TOPIC) == ""
     assert f"does not send to the alarm topic {TOPIC}" in put(f"{TOPIC}-of-others")
     assert "sends nothing" in put()
+    assert "watches Duration of check, not Errors of the stack" in put(TOPIC, metric="Duration")
+    assert "watches Errors of another, not Errors of the stack" in put(TOPIC, function="another")
+
+
+FUNCTION = "arn:aws:lambda:us-east-1:123456789012:function:evaluate"
+STARTS = (
+    "ConfigurationItemChangeNotification",
+    "OversizedConfigurationItemChangeNotification",
+    "ScheduledNotification",
+)
+
+
+@pytest.mark.parametrize(
+    ("state", "function", "starts", "problem"),
+    [
+        ("ACTIVE", FUNCTION, STARTS, ""),
+        ("EVALUATING", FUNCTION, STARTS, ""),
+        ("DELETING", FUNCTION, STARTS, "is DELETING"),
+        ("ACTIVE", f"{FUNCTION}-of-others", STARTS, f"invokes {FUNCTION}-of-others, not the stack's {FUNCTION}"),
+        ("ACTIVE", FUNCTION, STARTS[:-1], "is not invoked by ScheduledNotification"),
+        ("ACTIVE", FUNCTION, STARTS[2:], f"is not invoked by {STARTS[0]}, {STARTS[1]}"),
+    ],
+)
+def test_the_config_rule_must_invoke_the_function(
+    state: str, function: str, starts: tuple[str, ...], problem: str
+) -> None:
+    """It is active, and changes and its schedule invoke the function of the stack."""
+    details = [{"EventSource": "aws.config", "MessageType": start} for start in starts]
+    source = {"Owner": "CUSTOM_LAMBDA", "SourceIdentifier": function, "SourceDetails": details}
+    found = config_rule_problem(STACK, {"ConfigRuleName": "rule", "ConfigRuleState": state, "Source": source})
+    assert found == (problem and f"rule rule of AWS Config {problem}")
+
+
+CONFIG = {"Effect": "Allow", "Principal": {"Service": "config.amazonaws.com"}, "Action": "lambda:InvokeFunction"}
+
+
+@pytest.mark.parametrize(
+    ("statements", "may"),
+    [
+        ([CONFIG], True),
+        (
+            [{**CONFIG, "Resource": FUNCTION, "Condition": {"StringEquals": {"AWS:SourceAccount": "123456789012"}}}],
+            True,
+        ),
+        ([{**CONFIG, "Condition": {"StringEquals": {"AWS:SourceAccount": "999999999999"}}}], False),
+        ([{**CONFIG, "Principal": {"Service": "events.amazonaws.com"}}], False),
+        ([CONFIG, {**DENY, "Action": "lambda:*"}], False),
+    ],
+)
+def test_config_must_be_allowed_to_invoke_the_function(statements: Any, *, may: bool) -> None:
+    """The resource policy of the function decides; without one, nobody may."""
+    policy = json.dumps({"Version": "2012-10-17", "Statement": statements})
+    assert (invocation_problem(STACK, policy) == "") is may
+    assert "does not let AWS Config invoke it" in invocation_problem(STACK, "")
+
+
+def test_a_function_that_has_not_succeeded_for_a_day_is_a_fault(sandbox: Sandbox) -> None:
+    """What AWS counts decides, unless the stack is so young that no sweep before this one could be counted."""
+    cloudwatch, now = Aws.connect().cloudwatch, datetime.now(UTC)
+    old = replace(STACK, created=now - timedelta(days=30))
+
+    def count(metric: str, hours: int, value: float) -> None:
+        dimensions = (("FunctionName", "evaluate"),)
+        sandbox.metrics.add([Datapoint("AWS/Lambda", metric, dimensions, value, now - timedelta(hours=hours))])
+
+    assert "evaluate has not succeeded for 26 hours" in silence_problem(old, cloudwatch, now)
+    assert silence_problem(replace(STACK, created=now - timedelta(hours=25)), cloudwatch, now) == ""
+    count("Invocations", 30, 1)
+    assert silence_problem(old, cloudwatch, now)
+    for metric in ("Invocations", "Errors"):
+        count(metric, 3, 2)
+    assert silence_problem(old, cloudwatch, now)
+    count("Invocations", 24, 1)
+    assert silence_problem(old, cloudwatch, now) == ""
+
+
+ALARM = {
+    "AlarmName": "stack-HealthAlarm",
+    "AlarmArn": f"{ALARMS}:123456789012:alarm:stack-HealthAlarm",
+    "AlarmActions": [TOPIC],
+    "Namespace": "AWS/Lambda",
+    "MetricName": "Errors",
+    "Threshold": 0.0,
+    "Period": 3600,
+    "Dimensions": [{"Name": "FunctionName", "Value": "check"}],
+}
+HEALTH = Message("alarm", "HealthAlarm", alarm_body(ALARM, "123456789012", "us-east-1"))
+LOST = Message("notice", "EndpointLostNotice", NOTICE)
 
 
 @pytest.mark.parametrize(
@@ -330,7 +526,30 @@ def test_an_alarm_must_send_to_the_topic_of_the_stack(sandbox: Sandbox) -> None:
         ({"NewStateValue": [{"suffix": "OK"}]}, "MessageBody", False),
         ({"NewStateValue": [{"equals-ignore-case": "alarm"}]}, "MessageBody", True),
         ({"NewStateValue": [{"an-operator-of-the-future": 1}]}, "MessageBody", True),
-        ({"AlarmName": [{"prefix": "express-path-"}]}, "MessageBody", True),
+        ({"AlarmName": [{"prefix": "stack-"}]}, "MessageBody", True),
+        ({"AlarmName": [{"prefix": "express-path-"}]}, "MessageBody", False),
+        ({"AlarmName": [{"wildcard": "*Health*"}, "other"]}, "MessageBody", True),
+        ({"AlarmName": [{"wildcard": "other*"}]}, "MessageBody", False),
+        ({"AlarmName": [{"anything-but": {"prefix": "stack-"}}]}, "MessageBody", False),
+        ({"AlarmName": [{"anything-but": {"suffix": "-ErrorsAlarm"}}]}, "MessageBody", True),
+        ({"AlarmName": [{"numeric": ["=", 1]}]}, "MessageBody", False),
+        ({"AlarmDescription": ["anything"]}, "MessageBody", True),
+        ({"AlarmActions": [TOPIC]}, "MessageBody", True),
+        ({"AlarmActions": [f"{TOPIC}-of-others"]}, "MessageBody", False),
+        ({"AWSAccountId": ["123456789012"]}, "MessageBody", True),
+        ({"AWSAccountId": ["999999999999"]}, "MessageBody", False),
+        ({"Region": ["US East (N. Virginia)"]}, "MessageBody", True),
+        ({"Region": [{"prefix": "US"}]}, "MessageBody", True),
+        ({"Region": ["us-east-1"]}, "MessageBody", False),
+        ({"Region": ["EU (Ireland)"]}, "MessageBody", False),
+        ({"NewStateReason": [{"prefix": "Threshold Crossed: no datapoints"}]}, "MessageBody", True),
+        ({"NewStateReason": [{"anything-but": {"prefix": "Threshold"}}]}, "MessageBody", False),
+        ({"NewStateReason": ["other"]}, "MessageBody", False),
+        ({"Trigger": {"MetricName": ["Errors"], "Threshold": [{"numeric": [">=", 0]}]}}, "MessageBody", True),
+        ({"Trigger": {"MetricName": ["Nope"]}}, "MessageBody", False),
+        ({"Trigger": {"Threshold": [{"numeric": [">", 0, "<", 5]}]}}, "MessageBody", False),
+        ({"Trigger": {"Dimensions": {"value": ["check"]}}}, "MessageBody", True),
+        ({"Trigger": {"Dimensions": {"value": ["other"]}}}, "MessageBody", False),
         ({"AlarmName": [{"exists": False}]}, "MessageBody", False),
         ({"Trigger": {"Namespace": ["AWS/Lambda"]}}, "MessageBody", True),
         ({"detail": {"severity": ["high"]}}, "MessageBody", False),
@@ -339,14 +558,29 @@ def test_an_alarm_must_send_to_the_topic_of_the_stack(sandbox: Sandbox) -> None:
 )
 def test_a_subscription_must_take_the_message_of_an_alarm(policy: dict[str, Any], scope: str, *, takes: bool) -> None:
     """Alarms send JSON without message attributes. What is not known may match, so that no fault is reported wrongly."""
-    assert takes_alarms(Subscription(f"{TOPIC}:1", policy, scope)) is takes
+    assert may_take(Subscription(f"{TOPIC}:1", policy, scope), HEALTH) is takes
 
 
-def test_a_topic_is_useless_only_if_all_its_filters_drop_every_alarm() -> None:
+@pytest.mark.parametrize(
+    ("policies", "dropped"),
+    [
+        ([], ""),
+        ([{}], ""),
+        ([{"Subject": ["x"]}, {}], ""),
+        ([{"NewStateValue": ["ALARM"]}, {"source": ["custom"]}], ""),
+        ([{"Subject": ["x"]}], "drop every alarm and every notice: nobody is notified"),
+        ([{"source": ["custom"]}], "drop every alarm: nobody gets these"),
+        ([{"NewStateValue": ["ALARM"]}], "drop every notice: nobody gets these"),
+        ([{"Trigger": {"MetricName": ["Errors"]}}], "drop the alarm ErrorsAlarm and every notice: nobody gets these"),
+    ],
+)
+def test_messages_that_no_subscription_takes_are_named(policies: list[dict[str, Any]], dropped: str) -> None:
     """A subscription of others may take something else."""
-    drops, takes = (Subscription(f"{TOPIC}:{name}", policy, "") for name, policy in (("1", {"x": ["y"]}), ("2", {})))
-    assert filters_problem(TOPIC, []) == filters_problem(TOPIC, [drops, takes]) == ""
-    assert "(1) drop every alarm" in filters_problem(TOPIC, [drops])
+    events = alarm_body({**ALARM, "MetricName": "AsyncEventsDropped"}, "123456789012", "us-east-1")
+    messages = [HEALTH, Message("alarm", "ErrorsAlarm", events), LOST]
+    subscriptions = [Subscription(f"{TOPIC}:{number}", policy, "MessageBody") for number, policy in enumerate(policies)]
+    problem = filters_problem(TOPIC, subscriptions, messages)
+    assert problem.partition(") ")[2] == dropped
 
 
 @pytest.mark.usefixtures("sandbox")

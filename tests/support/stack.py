@@ -48,13 +48,17 @@ def listed_stack(
     created = {logical_id: Created(physical_id) for logical_id, physical_id in names.items()}
     place = account_id or sandbox.account_id, sandbox.region
     known = {name: resource["Type"] for name, resource in expanded().resources.items()} | dict(types or {})
-    resources = {name: {"Type": known.get(name, "")} for name in names}
+    resources = {name: {"Type": known.get(name) or _type(name)} for name in names}
     account = Account(sandbox, *place)
     stack = CreatedStack(name, account, created, {}, outputs or {}, parameters, template={"Resources": resources})
     if "/" in name:  # it is only found by its ID
         stack.stack_id = f"arn:aws:cloudformation:{place[1]}:{place[0]}:stack/{name}"
     created_stacks(*place).insert(0, stack)
     return stack.stack_id
+
+
+def _type(logical_id: str) -> str:
+    return "AWS::CloudWatch::Alarm" if logical_id.endswith("Alarm") else ""
 
 
 class Stack:

@@ -11,9 +11,10 @@ from moto.events.models import EventPattern
 
 from config_rule_sandbox.cloudwatch.alarms import alarm_state
 from config_rule_sandbox.server import Sandbox
-from express_path.adapters.health import failed_checks
+from express_path.adapters.health import WATCHES
+from express_path.adapters.topic_filters import NOTICE, Message, Subscription, may_take
 from tests.cli.doctor.whole_stack import topic_with_subscription
-from tests.support.template import expanded, source
+from tests.support.template import INTEGRATIONS, MAIN, expanded, source
 from tests.template.models import bounds
 
 TOPIC = "arn:aws:sns:us-east-1:123456789012:alarms"
@@ -219,16 +220,36 @@ def test_alarms_name_the_account_and_a_command() -> None:
 
 def test_the_alarm_watches_what_only_aws_writes() -> None:
     """Its metric is Lambda's own of the health function. No metric that somebody can put, or a log filter makes, is watched."""
-    metric = failed_checks("<HealthFunction>")
-    dimensions = [{"Name": name, "Value": value} for name, value in metric.dimensions.items()]
-    assert (HEALTH["Namespace"], HEALTH["MetricName"], HEALTH["Dimensions"]) == (
-        metric.namespace,
-        metric.name,
-        dimensions,
-    )
+    dimensions = [{"Name": "FunctionName", "Value": "<HealthFunction>"}]
+    assert (HEALTH["Namespace"], HEALTH["MetricName"], HEALTH["Dimensions"]) == ("AWS/Lambda", "Errors", dimensions)
     alarms = [row["Properties"] for row in expanded(AlarmTopicArn=TOPIC).resources.values() if "Alarm" in row["Type"]]
     assert {alarm["Namespace"].partition("/")[0] for alarm in alarms} == {"AWS"}
     assert not [row for row in expanded().resources.values() if row["Type"] == "AWS::Logs::MetricFilter"]
+
+
+def test_the_check_knows_what_each_alarm_watches() -> None:
+    """An alarm that somebody lets watch another metric is a fault, so the check has the metric of each template."""
+    alarms = {
+        name: resource["Properties"]["MetricName"]
+        for template in (MAIN, INTEGRATIONS)
+        for name, resource in source(template)["Resources"].items()
+        if resource["Type"] == "AWS::CloudWatch::Alarm"
+    }
+    assert alarms == WATCHES
+
+
+@pytest.mark.parametrize("notice", NOTICES)
+def test_the_check_knows_the_form_of_each_notice(notice: str) -> None:
+    """A filter policy that wants what the template says may take it, one that wants anything else does not."""
+    [target] = expanded(AlarmTopicArn=TOPIC).properties(notice)["Targets"]
+    body = json.loads(target["InputTransformer"]["InputTemplate"])
+    assert (body.keys(), body["content"].keys()) == (NOTICE.keys(), NOTICE["content"].keys())
+    message = Message("notice", notice, NOTICE)
+    for name in ("textType", "title"):
+        for text, takes in ((body["content"][name], True), ("other", False)):
+            assert may_take(Subscription("", {"content": {name: [text]}}, "MessageBody"), message) is takes
+    for name in ("version", "source"):
+        assert body[name] == NOTICE[name]
 
 
 def test_what_the_alarm_evaluates_is_allowed() -> None:

@@ -101,8 +101,12 @@ def test_each_role_belongs_to_the_function_of_its_handler() -> None:
         ("HealthRole", "ssm:GetParameter", "arn:aws:ssm:us-east-1:123456789012:parameter/network/policy"),
         ("HealthRole", "dynamodb:DescribeTable", "<LedgerTable.Arn>"),
         ("HealthRole", "iam:GetRole", [f"<{name}Role.Arn>" for name in ("Automation", "Plan", "Stop", "Notice")]),
-        ("HealthRole", "lambda:GetFunctionConfiguration", "<PlanFunction.Arn>"),
-        ("HealthRole", "lambda:GetFunctionConcurrency", "<PlanFunction.Arn>"),
+        *(
+            ("HealthRole", f"lambda:GetFunction{what}", ["<EvaluateFunction.Arn>", "<PlanFunction.Arn>"])
+            for what in ("Configuration", "Concurrency")
+        ),
+        ("HealthRole", "lambda:GetPolicy", "<EvaluateFunction.Arn>"),
+        ("HealthRole", "cloudwatch:DescribeAlarms", "arn:aws:cloudwatch:us-east-1:123456789012:alarm:*"),
         ("HealthRole", "sns:GetTopicAttributes", "arn:aws:sns:us-east-1:210987654321:alarms"),
         (
             "HealthRole",
@@ -112,7 +116,10 @@ def test_each_role_belongs_to_the_function_of_its_handler() -> None:
         (
             "HealthRole",
             "events:DescribeRule",
-            [f"<{name}Notice.Arn>" for name in ("HealFailed", "HealUndone", "EndpointLost", "Recorder")],
+            [
+                "arn:aws:events:us-east-1:123456789012:rule/<EventBus>/*",
+                *(f"<{name}Notice.Arn>" for name in ("HealFailed", "HealUndone", "EndpointLost", "Recorder")),
+            ],
         ),
         ("PlanRole", "logs:PutLogEvents", "<PlanLogGroup.Arn>"),
         ("PlanRole", "logs:CreateLogStream", "<PlanLogGroup.Arn>"),

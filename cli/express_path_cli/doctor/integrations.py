@@ -1,6 +1,6 @@
 """Whether the integration with Security Hub works: its rule of EventBridge, queue, function, and alarms.
 
-It is a stack of its own, which is found by the names in it (integrations/template.yaml).
+It is a stack of its own, which is found by the name of its rule of EventBridge (integrations/template.yaml).
 """
 
 import json
@@ -8,13 +8,13 @@ from collections.abc import Iterator, Mapping
 
 from express_path.adapters.aws import Expecting, calling
 from express_path.adapters.health import (
-    Metric,
     alarm_problem,
     event_rule_problem,
     function_problem,
     is_throttled,
     read_event_rule,
     read_function,
+    read_installation,
 )
 from express_path_cli.doctor.check_context import CheckContext, needed
 from express_path_cli.installation.checks import CheckResult, judged
@@ -28,19 +28,41 @@ def security_hub(context: CheckContext) -> CheckResult | None:
     """Return whether the integration gets events and processes them, and its alarms tell if not; None without it."""
     bus = needed(context.output("EventBusName"))
     found = read_event_rule(context.aws.events, _EVENT_RULE, bus)
-    silence = Metric("AWS/Events", "Invocations", {"EventBusName": bus, "RuleName": _EVENT_RULE})
-    silence_problem = alarm_problem(context.aws.cloudwatch, silence)
-    if found is None and silence_problem:
-        return None  # neither the rule nor its alarm: not deployed
+    stack_name = _stack_name(context, bus)
+    if found is None and not stack_name:
+        return None  # not deployed
     queue = next((target for target in found.targets if ":sqs:" in target), "") if found else ""
     problems = [
         event_rule_problem(_EVENT_RULE, found, queue or "a queue"),
-        silence_problem,
+        *_alarm_problems(context, stack_name),
         *_hub_problems(context),
         *(_queue_problems(context, queue) if queue else ()),
     ]
     fix = "deploy the integrations again; if messages failed, read the log of their function"
     return judged(problems, fix, f"{_EVENT_RULE} gets the events of the rule, and processes them")
+
+
+def _stack_name(context: CheckContext, bus: str) -> str:
+    """Read the name of the stack of the integration from its rule of EventBridge, which CloudFormation knows after it is gone.
+
+    CloudFormation calls a rule on a bus of its own by the name of the bus, |, and its name.
+    """
+    cloudformation = context.aws.client("cloudformation")
+    for physical_id in (f"{bus}|{_EVENT_RULE}", _EVENT_RULE):
+        with Expecting("ValidationError"), calling("cloudformation:DescribeStackResources"):  # it is of no stack
+            found = cloudformation.describe_stack_resources(PhysicalResourceId=physical_id)["StackResources"]
+            return str(found[0]["StackName"])
+    return ""
+
+
+def _alarm_problems(context: CheckContext, stack_name: str) -> Iterator[str]:
+    """Yield which alarms of the integration do not tell its alarm topic."""
+    if not stack_name:
+        yield f"rule {_EVENT_RULE} of EventBridge is of no stack, so it is not known which alarms there must be"
+        return
+    stack = read_installation(context.aws, stack_name)
+    for logical_id in stack.alarms:
+        yield alarm_problem(context.aws.cloudwatch, stack, logical_id)
 
 
 def _hub_problems(context: CheckContext) -> Iterator[str]:
@@ -51,7 +73,7 @@ def _hub_problems(context: CheckContext) -> Iterator[str]:
 
 
 def _queue_problems(context: CheckContext, queue: str) -> Iterator[str]:
-    """Yield what is wrong with a queue, with the function that takes its messages, and with the alarms on both."""
+    """Yield what is wrong with a queue, and with the function that takes its messages."""
     attributes = _attributes(context, queue)
     if attributes is None:
         yield f"queue {_name(queue)} does not exist"
@@ -62,9 +84,6 @@ def _queue_problems(context: CheckContext, queue: str) -> Iterator[str]:
         yield f"queue {_name(queue)} has no queue for failed messages"
     elif number := int(failed["ApproximateNumberOfMessages"]):
         yield f"{count_text(number, 'message')} failed, and {'is' if number == 1 else 'are'} in queue {_name(dead_letters)}"
-    watched = (("ApproximateAgeOfOldestMessage", queue), ("ApproximateNumberOfMessagesVisible", dead_letters))
-    for metric, of in watched:
-        yield alarm_problem(context.aws.cloudwatch, Metric("AWS/SQS", metric, {"QueueName": _name(of)}))
     with calling("lambda:ListEventSourceMappings"):
         mappings = context.aws.functions.list_event_source_mappings(EventSourceArn=queue)["EventSourceMappings"]
     if not mappings:

@@ -12,16 +12,15 @@ from express_path.adapters.health import (
     FunctionState,
     alarm_problem,
     alarm_topic_problem,
-    dropped_events,
-    failed_checks,
     function_problem,
+    health_rule_problem,
     is_throttled,
     notice_problem,
     read_function,
     read_topic,
     role_problem,
+    subscriptions_problem,
 )
-from express_path.adapters.topic_filters import filters_problem, read_subscriptions
 from express_path_cli.doctor.check_context import CheckContext, needed
 from express_path_cli.installation.checks import (
     CheckResult,
@@ -310,25 +309,29 @@ def alarm_topic(context: CheckContext) -> CheckResult:
             "nobody is told anything: the stack has no alarm topic, so its alarms notify nobody, and there are no notices",
             "deploy the stack with AlarmTopicArn",
         )
-    sns, fix = context.aws.sns, "repair the topic, its policy, or its subscriptions"
-    problems = [alarm_topic_problem(arn, read_topic(sns, arn), stack.notice_role)]
+    fix = "repair the topic, its policy, or its subscriptions"
+    problems = [alarm_topic_problem(stack, read_topic(context.aws.sns, arn))]
     if not any(problems) and arn.split(":")[4] == stack.account_id:
-        problems.append(filters_problem(arn, read_subscriptions(sns, arn)))
+        problems.append(subscriptions_problem(context.aws, stack))
     return judged(problems, fix, f"alarms and notices go to {arn}")
 
 
 def alarm(context: CheckContext) -> CheckResult:
-    """Return whether alarms tell of a missing sweep, of what a sweep finds, and of evaluations that failed."""
+    """Return whether every alarm of the stack tells the alarm topic."""
     stack = needed(context.installation())
-    topic = needed(stack.alarm_topic)
-    metrics = (failed_checks(stack.name("HealthFunction")), dropped_events(context.function_name))
-    problems = [alarm_problem(context.aws.cloudwatch, metric, topic) for metric in metrics]
-    return judged(problems, "deploy the stack again, and enable the actions of its alarms", f"{len(metrics)} alarms on")
+    needed(stack.alarm_topic)
+    problems = [alarm_problem(context.aws.cloudwatch, stack, logical_id) for logical_id in stack.alarms]
+    fix = "deploy the stack again, and enable the actions of its alarms"
+    return judged(problems, fix, f"{len(stack.alarms)} alarms on")
 
 
 def health(context: CheckContext) -> CheckResult:
-    """Return whether the function that checks after each sweep can run."""
-    return read_and_check_function(context, needed(context.installation()).name("HealthFunction"))
+    """Return whether the function that checks after each sweep can run, and the end of a sweep invokes it."""
+    stack = needed(context.installation())
+    answer = read_and_check_function(context, stack.name("HealthFunction"))
+    if answer.state is CheckState.FAIL or not (problem := health_rule_problem(context.aws, stack)):
+        return answer
+    return fail(problem, "enable the rule in EventBridge, or deploy the stack again")
 
 
 def notices(context: CheckContext) -> CheckResult:

@@ -9,12 +9,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from express_path.adapters.aws import Aws, Expecting, calling, pages
-from express_path.adapters.health import read_function
+from express_path.adapters.health import read_counts, read_function
 from express_path.domain.path.reasons import Compliance
-from express_path.errors import ApiError
 from express_path.fields import (
     Description,
     count,
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from mypy_boto3_logs import CloudWatchLogsClient
 
 
-_HOUR = 3600
 _DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 _COUNTED = ("Invocations", "Errors", "AsyncEventsDropped")
 
@@ -59,33 +57,13 @@ class FunctionActivity:
 def read_activity(cloudwatch: "CloudWatchClient", function_name: str, now: datetime) -> FunctionActivity:
     """Read what CloudWatch counted for a function in the last day, and the hour of its last invocation within a week.
 
-    https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html. Raise ApiError.
+    Raise ApiError.
     """
-    dimensions = [{"Name": "FunctionName", "Value": function_name}]
-    queries: Any = [  # a literal of the stubs
-        {
-            "Id": name.lower(),
-            "MetricStat": {
-                "Metric": {"Namespace": "AWS/Lambda", "MetricName": name, "Dimensions": dimensions},
-                "Period": _HOUR,
-                "Stat": "Sum",
-            },
-        }
-        for name in _COUNTED
-    ]
-    with calling("cloudwatch:GetMetricData"):
-        results = cloudwatch.get_metric_data(
-            MetricDataQueries=queries, StartTime=now - _WEEK, EndTime=now, ScanBy="TimestampDescending"
-        )["MetricDataResults"]
-    by_time: dict[str, dict[datetime, float]] = {}
-    for result in results:
-        if result["StatusCode"] != "Complete":
-            raise ApiError("cloudwatch:GetMetricData", result["StatusCode"], f"{result['Label']} of {function_name}")
-        by_time[result["Id"]] = dict(zip(result["Timestamps"], result["Values"], strict=True))
+    counts = read_counts(cloudwatch, function_name, _COUNTED, now - _WEEK, now)
     invocations, errors, dropped = (
-        int(sum(value for time, value in by_time[name.lower()].items() if now - time <= _DAY)) for name in _COUNTED
+        int(sum(value for time, value in counts[name].items() if now - time <= _DAY)) for name in _COUNTED
     )
-    invoked = [time for time, value in by_time["invocations"].items() if value]
+    invoked = [time for time, value in counts["Invocations"].items() if value]
     return FunctionActivity(invocations, errors, dropped, max(invoked, default=None))
 
 

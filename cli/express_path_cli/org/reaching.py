@@ -1,21 +1,23 @@
 """Whether anybody would learn of a fault in an account and Region, and whether endpoints of heals let requests through."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.health import (
+    Installation,
     alarm_problem,
     alarm_topic_problem,
-    dropped_events,
     endpoints_problem,
-    failed_checks,
     policy_parameter_problem,
     read_function,
     read_installation,
     read_topic,
+    subscriptions_problem,
 )
-from express_path.adapters.topic_filters import filters_problem, read_subscriptions
 from express_path.domain.findings.texts import RULE_NAME
+from express_path.domain.network.resources import partition
 from express_path_cli.aws.sessions import AccountRegion
 from express_path_cli.installation.rule import find_rules
 
@@ -32,23 +34,26 @@ def topic_problems(place: AccountRegion, topic: str) -> Iterator[str]:
     """
     if topic.split(":")[4] != place.account_id:
         return
-    sns = place.aws.sns
-    problem = alarm_topic_problem(topic, read_topic(sns, topic), "") or filters_problem(
-        topic, read_subscriptions(sns, topic)
-    )
+    stack = replace(_stack(place), alarm_topic=topic)
+    problem = alarm_topic_problem(stack, read_topic(place.aws.sns, topic)) or subscriptions_problem(place.aws, stack)
     if problem:
         yield problem
 
 
 def alarm_problems(place: AccountRegion, topic: str) -> Iterator[str]:
     """Yield which alarms of the stack that is deployed there do not send to the topic; nothing without one. Raise ApiError."""
-    stack_id = _stack_id(place.aws)
-    if not stack_id:
-        return
-    stack = read_installation(place.aws, stack_id)
-    for metric in (failed_checks(stack.name("HealthFunction")), dropped_events(stack.name("EvaluateFunction"))):
-        if problem := alarm_problem(place.aws.cloudwatch, metric, topic):
+    stack = replace(_stack(place), alarm_topic=topic)
+    for logical_id in stack.alarms:
+        if problem := alarm_problem(place.aws.cloudwatch, stack, logical_id):
             yield problem
+
+
+def _stack(place: AccountRegion) -> Installation:
+    """Read the stack that is deployed there. Without one, it has no resources, and what sends messages is not known."""
+    if stack_id := _stack_id(place.aws):
+        return read_installation(place.aws, stack_id)
+    planned = f"arn:{partition(place.region)}:cloudformation:{place.region}:{place.account_id}:stack/express-path/none"
+    return Installation(planned, {}, {}, "", "", (), datetime.now(UTC))
 
 
 def _stack_id(aws: Aws) -> str:

@@ -5,6 +5,7 @@ Each `..._problem` says what is wrong with one component in a sentence, and is e
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -14,17 +15,19 @@ from express_path.adapters.recorder import read_recorder, read_recorder_status, 
 from express_path.adapters.remediation import Remediation, list_exceptions, read_remediation
 from express_path.adapters.roles import assuming
 from express_path.adapters.runbooks import runbooks_of
-from express_path.adapters.topic_filters import filters_problem, read_subscriptions
+from express_path.adapters.topic_filters import NOTICE, Message, alarm_body, filters_problem, read_subscriptions
 from express_path.domain.heal.records import MANAGED_TAG
-from express_path.domain.policies.change import KnownContext, allows_no_session
-from express_path.domain.policies.documents import listed, parse_policy
-from express_path.domain.policies.patterns import is_like
-from express_path.errors import ApiError, ExpressPathError, SettingError
+from express_path.domain.network.resources import partition
+from express_path.domain.policies.change import KnownContext, ServiceRequest, allows_no_session, may_allow
+from express_path.domain.policies.conditions import ABSENT, Value
+from express_path.domain.policies.documents import parse_policy
+from express_path.errors import ApiError, ExpressPathError, PolicyError, RecordError, SettingError
 from express_path.events.schema import Fault
 from express_path.fields import Description, identifier, json_text
 
 if TYPE_CHECKING:
     from mypy_boto3_cloudwatch import CloudWatchClient
+    from mypy_boto3_config import ConfigServiceClient
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_iam import IAMClient
@@ -34,14 +37,15 @@ if TYPE_CHECKING:
 
 KEY_OF_SNS = "alias/aws/sns"
 """The AWS managed key of SNS."""
-_CLOUDWATCH, _EVENTBRIDGE = "cloudwatch.amazonaws.com", "events.amazonaws.com"
+_CLOUDWATCH, _EVENTBRIDGE, _CONFIG = "cloudwatch.amazonaws.com", "events.amazonaws.com", "config.amazonaws.com"
 
 
 @dataclass(frozen=True, slots=True)
 class Installation:
     """What a stack must have: the names of its resources by their logical IDs, its parameters, and its alarm topic.
 
-    alarm_topic is an ARN, empty without a topic. notice_role is the name of a role, empty if EventBridge needs none.
+    alarm_topic is an ARN, empty without a topic. notice_role is the name of a role, empty if EventBridge needs none. alarms
+    are the logical IDs of all alarms.
     """
 
     stack_id: str
@@ -49,11 +53,23 @@ class Installation:
     parameters: Mapping[str, str]
     alarm_topic: str
     notice_role: str
+    alarms: tuple[str, ...]
+    created: datetime
 
     @property
     def account_id(self) -> str:
         """The account of the stack."""
         return self.stack_id.split(":")[4]
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """The logical IDs of the rules of EventBridge that send notices; none without a topic."""
+        return tuple(logical_id for logical_id in NOTICES if logical_id in self.names)
+
+    def arn(self, service: str, resource: str) -> str:
+        """Return the ARN of a resource in the account and Region of the stack."""
+        _, partition_name, _, region, account_id, _ = self.stack_id.split(":", 5)
+        return f"arn:{partition_name}:{service}:{region}:{account_id}:{resource}"
 
     def name(self, logical_id: str) -> str:
         """Return the name of a resource. Raise RecordError if the stack does not have it."""
@@ -74,16 +90,15 @@ def read_installation(aws: Aws, stack_id: str) -> Installation:
     client = aws.client("cloudformation")
     with calling("cloudformation:DescribeStacks"):
         [stack] = client.describe_stacks(StackName=stack_id)["Stacks"]
-    rows = pages(client, "cloudformation", "list_stack_resources", "StackResourceSummaries", StackName=stack_id)
-    names = {
-        row["LogicalResourceId"]: row.get("PhysicalResourceId", "")
-        for row in rows
-        if row["ResourceStatus"] not in ("DELETE_COMPLETE", "DELETE_SKIPPED")
-    }
+    listed = pages(client, "cloudformation", "list_stack_resources", "StackResourceSummaries", StackName=stack_id)
+    rows = [row for row in listed if row["ResourceStatus"] not in ("DELETE_COMPLETE", "DELETE_SKIPPED")]
+    names = {row["LogicalResourceId"]: row.get("PhysicalResourceId", "") for row in rows}
+    alarms = tuple(row["LogicalResourceId"] for row in rows if row["ResourceType"] == "AWS::CloudWatch::Alarm")
     parameters = {row["ParameterKey"]: row["ParameterValue"] for row in stack.get("Parameters", [])}
     account_id = stack["StackId"].split(":")[4]
     topic = parameters.get("AlarmTopicArn", "").replace("{region}", aws.region).replace("{account}", account_id)
-    return Installation(stack["StackId"], names, parameters, topic, names.get("NoticeRole", ""))
+    role, created = names.get("NoticeRole", ""), stack["CreationTime"]
+    return Installation(stack["StackId"], names, parameters, topic, role, alarms, created)
 
 
 def faults_of(aws: Aws, stack_id: str) -> list[Fault]:
@@ -120,6 +135,12 @@ def _checks(aws: Aws, stack_id: str) -> Iterator[tuple[str, Callable[[], str]]]:
     yield "recorder", lambda: types_problem(read_recorder(aws.config))
     stack = read_installation(aws, stack_id)
     rule_name = stack.parameters.get("RuleName", "")
+    function = stack.name("EvaluateFunction")
+    yield "rule", lambda: config_rule_problem(stack, read_config_rule(aws.config, stack.name("ConfigRule")))
+    yield "evaluate function", partial(_check_function, aws, function)
+    yield "evaluate function", lambda: invocation_problem(stack, read_function_policy(aws.functions, function))
+    yield "evaluate function", lambda: silence_problem(stack, aws.cloudwatch, datetime.now(UTC))
+    yield "health rule", partial(health_rule_problem, aws, stack)
     for name in runbooks_of(rule_name):
         yield "runbook", partial(_check_document, aws, name)
     mode, ledger = stack.parameters.get("RemediationMode", ""), stack.parameters.get("LedgerTableName")
@@ -139,11 +160,11 @@ def _checks(aws: Aws, stack_id: str) -> Iterator[tuple[str, Callable[[], str]]]:
     yield "log", partial(log_problem, aws, stack.name("EvaluateLogGroup"))
     if not (topic := stack.alarm_topic):
         return
-    yield "alarm topic", lambda: alarm_topic_problem(topic, read_topic(aws.sns, topic), stack.notice_role)
+    yield "alarm topic", lambda: alarm_topic_problem(stack, read_topic(aws.sns, topic))
     if topic.split(":")[4] == stack.account_id:  # only the account of a topic can read its subscriptions
-        yield "alarm topic", lambda: filters_problem(topic, read_subscriptions(aws.sns, topic))
-    for metric in (failed_checks(stack.name("HealthFunction")), dropped_events(stack.name("EvaluateFunction"))):
-        yield "alarm", partial(alarm_problem, aws.cloudwatch, metric, topic)
+        yield "alarm topic", partial(subscriptions_problem, aws, stack)
+    for logical_id in stack.alarms:
+        yield "alarm", partial(alarm_problem, aws.cloudwatch, stack, logical_id)
     for logical_id in NOTICES:
         yield "notice", partial(notice_problem, aws, stack.name(logical_id), topic)
     if role := stack.notice_role:
@@ -174,6 +195,37 @@ def _check_remediation(aws: Aws, mode: str, rule_name: str) -> str:
 
 
 # --- AWS Config ----------------------------------------------------------------------------------------------------
+
+
+_STARTS = (
+    "ConfigurationItemChangeNotification",
+    "OversizedConfigurationItemChangeNotification",
+    "ScheduledNotification",
+)
+"""What must start an evaluation."""
+
+
+def read_config_rule(config: "ConfigServiceClient", name: str) -> Description | None:
+    """Read a rule of AWS Config, or return None if it does not exist. Raise ApiError."""
+    with Expecting("NoSuchConfigRuleException"), calling("config:DescribeConfigRules"):
+        return next(iter(config.describe_config_rules(ConfigRuleNames=[name])["ConfigRules"]), None)
+    return None
+
+
+def config_rule_problem(stack: Installation, rule: Description | None) -> str:
+    """Return why the rule of AWS Config does not evaluate with the stack's function. It is None if it does not exist."""
+    name = stack.name("ConfigRule")
+    if rule is None:
+        return f"rule {name} of AWS Config does not exist: nothing is evaluated"
+    if (state := rule["ConfigRuleState"]) not in ("ACTIVE", "EVALUATING"):
+        return f"rule {name} of AWS Config is {state}"
+    source, function = rule["Source"], stack.arn("lambda", f"function:{stack.name('EvaluateFunction')}")
+    if source.get("SourceIdentifier") != function:
+        return f"rule {name} of AWS Config invokes {source.get('SourceIdentifier')}, not the stack's {function}"
+    starts = {row.get("MessageType") for row in source.get("SourceDetails", ())}
+    if missing := [start for start in _STARTS if start not in starts]:
+        return f"rule {name} of AWS Config is not invoked by {', '.join(missing)}"
+    return ""
 
 
 def mode_of(remediation: Remediation | None, approval_document: str) -> str:
@@ -284,6 +336,73 @@ def function_problem(name: str, found: FunctionState | None, *, throttled: bool)
     return f"function {name} never runs, because its reserved concurrency is 0" if throttled else ""
 
 
+def read_function_policy(functions: "LambdaClient", name: str) -> str:
+    """Read the resource policy of a function, empty if there is none. Raise ApiError."""
+    with Expecting("ResourceNotFoundException"), calling("lambda:GetPolicy"):
+        return functions.get_policy(FunctionName=name)["Policy"]
+    return ""
+
+
+def invocation_problem(stack: Installation, policy: str) -> str:
+    """Return that the policy of the rule's function does not let AWS Config invoke it. Raise RecordError, PolicyError."""
+    name = stack.name("EvaluateFunction")
+    arn = stack.arn("lambda", f"function:{name}")
+    request = _request_of(_CONFIG, "lambda:InvokeFunction", arn, stack.account_id)
+    if policy and may_allow(parse_policy(f"the policy of function {name}", policy), request):
+        return ""
+    return f"the policy of function {name} does not let AWS Config invoke it: nothing is evaluated"
+
+
+LATELY = timedelta(hours=26)
+"""How long ago the rule's function may have run: a day, an hour of delay, and an hour until CloudWatch has counted it."""
+
+
+def silence_problem(stack: Installation, cloudwatch: "CloudWatchClient", now: datetime) -> str:
+    """Return that the rule's function has not succeeded lately, as only AWS counts. Raise ApiError.
+
+    CloudWatch has no count yet of the sweep that has just ended, so the one before it counts; a younger stack has none.
+    """
+    if now - stack.created <= LATELY:
+        return ""
+    name = stack.name("EvaluateFunction")
+    counts = read_counts(cloudwatch, name, ("Invocations", "Errors"), now - LATELY, now)
+    if sum(counts["Invocations"].values()) > sum(counts["Errors"].values()):
+        return ""
+    hours = int(LATELY.total_seconds() // 3600)
+    return f"function {name} has not succeeded for {hours} hours, as CloudWatch counts: nothing is evaluated"
+
+
+def read_counts(
+    cloudwatch: "CloudWatchClient", function: str, metrics: Sequence[str], start: datetime, end: datetime
+) -> Mapping[str, Mapping[datetime, float]]:
+    """Read what CloudWatch counted of a function in each hour, by the name of the metric. Raise ApiError.
+
+    https://docs.aws.amazon.com/lambda/latest/dg/monitoring-metrics-types.html
+    """
+    dimensions = [{"Name": "FunctionName", "Value": function}]
+    queries: Any = [  # a literal of the stubs
+        {
+            "Id": name.lower(),
+            "MetricStat": {
+                "Metric": {"Namespace": "AWS/Lambda", "MetricName": name, "Dimensions": dimensions},
+                "Period": 3600,
+                "Stat": "Sum",
+            },
+        }
+        for name in metrics
+    ]
+    with calling("cloudwatch:GetMetricData"):
+        results = cloudwatch.get_metric_data(
+            MetricDataQueries=queries, StartTime=start, EndTime=end, ScanBy="TimestampDescending"
+        )["MetricDataResults"]
+    by_id: dict[str, dict[datetime, float]] = {}
+    for result in results:
+        if result["StatusCode"] != "Complete":
+            raise ApiError("cloudwatch:GetMetricData", result["StatusCode"], f"{result['Label']} of {function}")
+        by_id[result["Id"]] = dict(zip(result["Timestamps"], result["Values"], strict=True))
+    return {name: by_id[name.lower()] for name in metrics}
+
+
 HEALS_FAIL = "every heal and undo fails"
 """What follows without the role of the runbooks, or of the plan function."""
 NO_STOP = "express-path stop cannot stop heals"
@@ -329,7 +448,8 @@ def policy_parameter_problem(aws: Aws, name: str) -> str:
         if error.code != "ParameterNotFound":
             raise
         return f"parameter {name} (EndpointPolicyParameter) does not exist: every heal that creates an endpoint fails"
-    if allows_no_session(parse_policy(f"parameter {name}", found)):
+    known = _now_in(aws.region)
+    if allows_no_session(parse_policy(f"parameter {name}", found), known):
         return f"the endpoint policy in parameter {name} allows no {_SESSION}: endpoints that heals create let nothing through"
     return ""
 
@@ -338,13 +458,17 @@ def endpoints_problem(aws: Aws) -> str:
     """Return which endpoints that heals created have a policy that lets nothing through."""
     filters = [{"Name": f"tag:{MANAGED_TAG}", "Values": ["true"]}]
     found = pages(aws.ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=filters)
-    closed = [endpoint["VpcEndpointId"] for endpoint in found if _lets_nothing_through(endpoint, aws.region)]
-    if not closed:
-        return ""
-    return (
-        f"the policy of {', '.join(sorted(closed))} allows no {_SESSION}: S3 Express cannot be reached from the subnets "
-        "that use it"
-    )
+    closed, unknown = [], []
+    for endpoint in sorted(found, key=lambda row: str(row["VpcEndpointId"])):
+        try:
+            if _lets_nothing_through(endpoint, aws.region):
+                closed.append(endpoint["VpcEndpointId"])
+        except (PolicyError, RecordError) as error:
+            unknown.append(f"the policy of an endpoint could not be judged: {error}")
+    if closed:
+        text = f"the policy of {', '.join(closed)} allows no {_SESSION}"
+        unknown = [f"{text}: S3 Express cannot be reached from the subnets that use it", *unknown]
+    return "; ".join(unknown)
 
 
 _SESSION = "s3express:CreateSession"
@@ -353,8 +477,13 @@ _SESSION = "s3express:CreateSession"
 def _lets_nothing_through(endpoint: Description, region: str) -> bool:
     """Return whether an endpoint's policy denies everything. Without a policy, an endpoint allows full access."""
     name, text = endpoint["VpcEndpointId"], endpoint.get("PolicyDocument")
-    known = KnownContext(endpoint.get("VpcId", ""), name, region=region)
+    known = replace(_now_in(region), vpc_id=endpoint.get("VpcId", ""), endpoint_id=name)
     return bool(text) and allows_no_session(parse_policy(name, text), known)
+
+
+def _now_in(region: str) -> KnownContext:
+    """Return what is known of requests that are made now in a Region."""
+    return KnownContext(region=region, partition=partition(region), now=datetime.now(UTC))
 
 
 def log_problem(aws: Aws, name: str) -> str:
@@ -386,94 +515,144 @@ def read_topic(sns: "SNSClient", arn: str) -> Topic | None:
     return None
 
 
-def alarm_topic_problem(arn: str, topic: Topic | None, notice_role: str) -> str:
-    """Return why nobody gets what alarms or notices send to a topic. `topic` is None if it does not exist.
+def alarm_topic_problem(stack: Installation, topic: Topic | None) -> str:
+    """Return why nobody gets what alarms or notices send to the topic of a stack. `topic` is None if it does not exist.
 
     CloudWatch cannot use the AWS managed key of SNS:
     https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/Notify_Users_Alarm_Changes.html. Without a role,
-    EventBridge itself publishes the notices.
+    EventBridge itself publishes the notices. Raise RecordError, PolicyError.
     """
+    arn = stack.alarm_topic
     if topic is None:
         return f"topic {arn} does not exist: nobody is notified"
     if topic.key.endswith(KEY_OF_SNS):
         return f"topic {arn} is encrypted with the key {KEY_OF_SNS}, which CloudWatch cannot use: nobody is notified"
-    if topic.policy is not None and not _lets_publish(topic.policy, _CLOUDWATCH):
-        return f"the policy of topic {arn} does not let CloudWatch publish: nobody is notified"
-    if topic.policy is not None and not notice_role and not _lets_publish(topic.policy, _EVENTBRIDGE):
-        return f"the policy of topic {arn} does not let EventBridge publish: {NO_NOTICES}"
+    if topic.policy is not None and (problem := _policy_problem(stack, topic.policy)):
+        return problem
     if not topic.subscriptions:
         return f"topic {arn} has no confirmed subscription: nobody is notified"
     return ""
 
 
-def _lets_publish(policy: Mapping[str, Any], service: str) -> bool:
-    """Return whether a topic's policy may let a service publish. An unknown condition counts as met by an Allow only."""
-    rows = [row for row in listed(policy.get("Statement")) if isinstance(row, Mapping) and _applies(row, service)]
-    allowed = any(row.get("Effect") == "Allow" and not _needs_more(row, service) for row in rows)
-    denied = any(row.get("Effect") == "Deny" and not row.get("Condition") for row in rows)
-    return allowed and not denied
+def _policy_problem(stack: Installation, policy: Mapping[str, Any]) -> str:
+    """Return what the policy of the alarm topic does not let CloudWatch, or EventBridge if it needs no role, publish."""
+    arn = stack.alarm_topic
+    document = parse_policy(f"the policy of topic {arn}", policy)
+    publishers = [(_CLOUDWATCH, "CloudWatch", "nobody is notified", _alarm_arns(stack))]
+    if not stack.notice_role:
+        rules = {name: stack.arn("events", f"rule/{stack.name(name)}") for name in stack.notices}
+        publishers.append((_EVENTBRIDGE, "EventBridge", NO_NOTICES, rules))
+    for service, name, effect, arns in publishers:
+        sources = arns or {"": ""}
+        refused = [
+            sender
+            for sender, source in sources.items()
+            if not may_allow(document, _request_of(service, "sns:Publish", arn, stack.account_id, source))
+        ]
+        if len(refused) == len(sources):
+            return f"the policy of topic {arn} does not let {name} publish: {effect}"
+        if refused:
+            return f"the policy of topic {arn} does not let {name} publish what these send: {', '.join(refused)}"
+    return ""
 
 
-def _needs_more(statement: Mapping[str, Any], service: str) -> bool:
-    """Return whether a condition names what a service does not send.
+def _alarm_arns(stack: Installation) -> Mapping[str, str]:
+    return {logical_id: stack.arn("cloudwatch", f"alarm:{stack.name(logical_id)}") for logical_id in stack.alarms}
 
-    No service sends keys of a principal, such as aws:PrincipalOrgID:
-    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html. EventBridge does not meet the
-    condition of a topic's default policy, aws:SourceOwner, unlike CloudWatch:
+
+_ABSENT_FOR_SERVICES = (
+    *(
+        "aws:principal",
+        "aws:userid",
+        "aws:username",
+        "aws:federatedprovider",
+        "aws:tokenissuetime",
+        "aws:sourceidentity",
+    ),
+    *("aws:multifactorauth", "aws:calledvia", "aws:ec2instance", "aws:sourceip", "aws:sourcevpc", "aws:vpc"),
+    *("aws:requesttag/", "aws:tagkeys", "sns:", "lambda:"),
+)
+"""How the keys begin that a service's own request does not have: those of people and roles, of networks, and of other actions.
+
+https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html
+"""
+
+
+def _request_of(service: str, action: str, resource: str, account_id: str, source: str = "") -> ServiceRequest:
+    """Return a request that a service makes now for an account. source is the ARN of what makes it, empty if not known.
+
+    EventBridge does not meet the condition of a topic's default policy, aws:SourceOwner, unlike CloudWatch, and may not
+    send the other keys of the source either:
     https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-use-resource-based.html#eb-sns-permissions
     """
-    condition = str(statement.get("Condition")).lower()
-    return "aws:principal" in condition or (service == _EVENTBRIDGE and "aws:sourceowner" in condition)
+    now, (region, owner) = datetime.now(UTC), resource.split(":")[3:5]
+    may_be_absent = [ABSENT] if service == _EVENTBRIDGE else []
+    values: dict[str, Sequence[Value]] = {
+        "aws:sourceaccount": [(account_id,), *may_be_absent],
+        "aws:sourceowner": may_be_absent or [(account_id,)],
+        "aws:principalisawsservice": [("true",)],
+        "aws:principalservicename": [(service,)],
+        "aws:principalservicenameslist": [(service,)],
+        "aws:securetransport": [("true",)],
+        "aws:viaawsservice": [("false",)],
+        "aws:requestedregion": [(region,)],
+        "aws:resourceaccount": [(owner,)],
+        "aws:currenttime": [(now.isoformat(),)],
+        "aws:epochtime": [(str(int(now.timestamp())),)],
+    }
+    if source:
+        values["aws:sourcearn"] = [(source,), *may_be_absent]
+    return ServiceRequest(service, action, resource, values, _ABSENT_FOR_SERVICES)
 
 
-def _applies(statement: Mapping[str, Any], service: str) -> bool:
-    """Return whether a statement names a service, or everyone, and sns:Publish."""
-    principal = statement.get("Principal")
-    kinds = principal if isinstance(principal, Mapping) else {"AWS": principal}
-    named = [*listed(kinds.get("AWS")), *listed(kinds.get("Service"))]
-    actions = (str(action).lower() for action in listed(statement.get("Action")))
-    return ("*" in named or service in named) and any(is_like("sns:publish", action) for action in actions)
+def subscriptions_problem(aws: Aws, stack: Installation) -> str:
+    """Return which messages of alarms and notices no subscription of the alarm topic takes. Raise ApiError, RecordError."""
+    region = stack.alarm_topic.split(":")[3]
+    names = {stack.name(logical_id): logical_id for logical_id in stack.alarms}
+    alarms = read_alarms(aws.cloudwatch, list(names)) or [{}]
+    messages = [
+        Message("alarm", names.get(row.get("AlarmName", ""), ""), alarm_body(row, stack.account_id, region))
+        for row in alarms
+    ]
+    messages += [Message("notice", logical_id, NOTICE) for logical_id in stack.notices or ("",)]
+    return filters_problem(stack.alarm_topic, read_subscriptions(aws.sns, stack.alarm_topic), messages)
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A metric: its namespace, its name, and the names and values of its dimensions."""
-
-    namespace: str
-    name: str
-    dimensions: Mapping[str, str]
-
-
-def failed_checks(function: str) -> Metric:
-    """Return the count of the invocations of the health function that failed: 0 for one that succeeded."""
-    return Metric("AWS/Lambda", "Errors", {"FunctionName": function})
+WATCHES = {
+    "HealthAlarm": "Errors",
+    "ErrorsAlarm": "AsyncEventsDropped",
+    "UnsentNoticesAlarm": "ApproximateNumberOfMessagesVisible",
+    "FailedMessagesAlarm": "ApproximateNumberOfMessagesVisible",
+    "SecurityHubBacklogAlarm": "ApproximateAgeOfOldestMessage",
+    "SecurityHubSilenceAlarm": "Invocations",
+}
+"""The name of the metric that each alarm watches, by its logical ID."""
 
 
-def dropped_events(function: str) -> Metric:
-    """Return the count of the events that Lambda gave up for a function."""
-    return Metric("AWS/Lambda", "AsyncEventsDropped", {"FunctionName": function})
+def read_alarms(cloudwatch: "CloudWatchClient", names: Sequence[str]) -> list[Description]:
+    """Read alarms; those that do not exist are left out. Raise ApiError."""
+    if not names:
+        return []
+    return list(pages(cloudwatch, "cloudwatch", "describe_alarms", "MetricAlarms", AlarmNames=names))
 
 
-def alarm_problem(cloudwatch: "CloudWatchClient", metric: Metric, topic: str = "") -> str:
-    """Return why nobody learns of what a metric says: it has no alarm that sends anything, to the topic if one is given.
-
-    Raise ApiError.
-    """
-    dimensions: Any = [{"Name": name, "Value": value} for name, value in metric.dimensions.items()]
-    with calling("cloudwatch:DescribeAlarmsForMetric"):
-        found = cloudwatch.describe_alarms_for_metric(
-            Namespace=metric.namespace, MetricName=metric.name, Dimensions=dimensions
-        )["MetricAlarms"]
-    of = f"{metric.name} of {', '.join(metric.dimensions.values())}"
+def alarm_problem(cloudwatch: "CloudWatchClient", stack: Installation, logical_id: str) -> str:
+    """Return why an alarm of a stack does not tell the alarm topic what it must. Raise ApiError."""
+    name = stack.name(logical_id)
+    found = read_alarms(cloudwatch, [name])
     if not found:
-        return f"there is no alarm on the metric {of}: nobody is notified"
-    sending = [row for row in found if row.get("ActionsEnabled") and row.get("AlarmActions")]
-    if any(not topic or topic in row["AlarmActions"] for row in sending):
-        return ""
-    names = ", ".join(sorted(row["AlarmName"] for row in found))
-    if not sending:
-        return f"the alarm {names} on the metric {of} sends nothing: nobody is notified"
-    return f"the alarm {names} on the metric {of} does not send to the alarm topic {topic}"
+        return f"alarm {name} ({logical_id}) does not exist: nobody is notified"
+    [alarm] = found
+    if not (alarm.get("ActionsEnabled") and alarm.get("AlarmActions")):
+        return f"the alarm {name} ({logical_id}) sends nothing: nobody is notified"
+    if stack.alarm_topic not in alarm["AlarmActions"]:
+        return f"the alarm {name} ({logical_id}) does not send to the alarm topic {stack.alarm_topic}"
+    watched = {row["Value"] for row in alarm.get("Dimensions", ())}
+    names = {part for text in stack.names.values() for part in (text, text.rpartition("/")[2], text.rpartition("|")[2])}
+    if alarm.get("MetricName") != WATCHES[logical_id] or not watched & names:
+        of = f"{alarm.get('MetricName')} of {', '.join(sorted(watched)) or 'nothing'}"
+        return f"the alarm {name} ({logical_id}) watches {of}, not {WATCHES[logical_id]} of the stack"
+    return ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -509,6 +688,18 @@ def event_rule_problem(name: str, found: EventRule | None, target: str) -> str:
 
 NOTICES = ("HealFailedNotice", "HealUndoneNotice", "EndpointLostNotice", "RecorderNotice")
 """The logical IDs of the rules of EventBridge that send notices."""
+
+
+def health_rule_problem(aws: Aws, stack: Installation) -> str:
+    """Return why the end of a sweep does not invoke the health function. Raise ApiError.
+
+    CloudFormation calls a rule on a bus of its own by the name of the bus, |, and its name.
+    """
+    name, target = (
+        stack.name("HealthRule").rpartition("|")[2],
+        stack.arn("lambda", f"function:{stack.name('HealthFunction')}"),
+    )
+    return event_rule_problem(name, read_event_rule(aws.events, name, stack.name("EventBus")), target)
 
 
 def notice_problem(aws: Aws, name: str, topic: str) -> str:

@@ -14,9 +14,8 @@ from config_rule_sandbox.ssm import Automation
 from express_path.adapters.aws import Aws
 from express_path.adapters.heal_reader import read_quota
 from express_path.adapters.health import (
-    alarm_problem,
-    failed_checks,
     is_throttled,
+    read_alarms,
     read_document_status,
     read_event_rule,
     read_function,
@@ -55,7 +54,7 @@ READS: dict[str, Any] = {
     "lambda:GetFunctionConfiguration": lambda aws: read_function(aws.functions, "plan"),
     "lambda:GetFunctionConcurrency": lambda aws: is_throttled(aws.functions, "plan"),
     "events:DescribeRule": lambda aws: read_event_rule(aws.events, NOTICE),
-    "cloudwatch:DescribeAlarmsForMetric": lambda aws: alarm_problem(aws.cloudwatch, failed_checks("check")),
+    "cloudwatch:DescribeAlarms": lambda aws: read_alarms(aws.cloudwatch, ["health"]),
     "config:DescribeConfigurationRecorderStatus": lambda aws: read_recorder_status(aws.config),
     "config:DescribeRemediationConfigurations": lambda aws: read_remediation(aws.config, "rule"),
 }

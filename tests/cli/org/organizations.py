@@ -67,6 +67,8 @@ class Organization:
             "ConfigRule": "s3express-no-nat-path",
             "EvaluateFunction": "evaluate",
             "HealthFunction": "check",
+            "HealthAlarm": "check-Errors",
+            "ErrorsAlarm": "evaluate-AsyncEventsDropped",
         }
         stack_id = listed_stack(self.sandbox, "StackSet-express-path-a", names, account_id=self.accounts[name])
         trust = {"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}
