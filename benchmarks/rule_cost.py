@@ -36,6 +36,8 @@ MEGABYTES = 1024
 """The memory of the function that evaluates (template.yaml)."""
 CHECK_MEGABYTES, CHECK_SECONDS = 512, 10.0
 """The memory of the function that checks after each sweep (template.yaml), and how long it takes, rounded up."""
+CHECK_METRICS = 2
+"""How many metrics that function reads (adapters/health.py, silence_problem)."""
 EVENT_SECONDS = 2.0
 """How long the function takes for a change: the time of template.yaml, with a slow EC2 API."""
 ALARM = r"Type: AWS::CloudWatch::Alarm\n"
@@ -101,6 +103,7 @@ def monthly(occasions: Occasions, month: Month) -> dict[str, float]:
     checks = SWEEPS * CHECK_SECONDS * CHECK_MEGABYTES / 1024
     return sums | {
         "invocations": sums["invocations"] + SWEEPS,
+        "metric_requests": sums["metric_requests"] + SWEEPS * CHECK_METRICS,
         "gigabyte_seconds": seconds * MEGABYTES / 1024 + checks,
     }
 

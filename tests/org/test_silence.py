@@ -38,6 +38,7 @@ from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from express_path import healing
 from express_path.adapters.aws import Aws
+from express_path.errors import UnhealthyError
 from express_path_cli.installation.rule import read_sweep
 from tests.cli.doctor.test_doctor_document import actions, called, somebody
 from tests.cli.doctor.whole_stack import topic_with_subscription
@@ -152,6 +153,13 @@ class Place:
             with suppress(ClientError):
                 self._log(printed.getvalue().splitlines())
 
+    def forge_end_of_sweep(self) -> None:
+        """Invoke the health function as somebody who may: a sweep has just ended, and found nothing."""
+        detail = {"orderingTimestamp": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), "faults": []}
+        event = {"source": "express-path", "detail-type": "SweepCompleted", "detail": detail}
+        with suppress(UnhealthyError):
+            self._check(self.names["HealthFunction"], event)
+
     def _deliver(self, event: dict[str, Any]) -> None:
         """Invoke the function as Lambda does. It drops the event of a function that fails three times, or is throttled."""
         name, printed, of_function = self.names["EvaluateFunction"], io.StringIO(), self._dimension("EvaluateFunction")
@@ -241,12 +249,11 @@ class Place:
         """Return the alarms that are on after this sweep, if the one before it was a day ago, and reach somebody."""
         topics: Any = sns_backends[self.sandbox.account_id][REGION].topics
         topic = topics.get(self.topic)
-        principals = [row["Principal"] for row in json.loads(topic.policy)["Statement"]] if topic else []
-        if "cloudwatch.amazonaws.com" not in str(principals):
+        if not topic or not self._admits_cloudwatch(json.loads(topic.policy)["Statement"]):
             return set()
         logical_ids = {name: logical_id for logical_id, name in self.names.items()}
         moment = datetime.now(UTC).replace(second=0, microsecond=0) + timedelta(minutes=1)
-        if not any(self._takes_everything(row["SubscriptionArn"]) for row in self._subscriptions()):
+        if not any(self._takes_alarms(row["SubscriptionArn"]) for row in self._subscriptions()):
             return set()
         return {
             logical_ids[alarm["AlarmName"]]
@@ -261,9 +268,17 @@ class Place:
         ]
         return rows
 
-    def _takes_everything(self, subscription: str) -> bool:
+    def _admits_cloudwatch(self, statements: list[dict[str, Any]]) -> bool:
+        """Return whether a statement without a condition allows it, and none denies anything."""
+        return all(row["Effect"] == "Allow" for row in statements) and any(
+            "cloudwatch.amazonaws.com" in str(row["Principal"]) and row["Resource"] in ("*", self.topic)
+            for row in statements
+            if "Condition" not in row
+        )
+
+    def _takes_alarms(self, subscription: str) -> bool:
         attributes = self.client("sns").get_subscription_attributes(SubscriptionArn=subscription)["Attributes"]
-        return not attributes.get("FilterPolicy")
+        return json.loads(attributes.get("FilterPolicy") or "{}") in ({}, ONLY_ALARMS)
 
     def _heal(self) -> str:
         """Let AWS Config heal the subnet once, and return how the run of the runbook ended."""
@@ -371,11 +386,21 @@ def point_remediation_elsewhere(place: Place) -> None:
     config.put_remediation_configurations(RemediationConfigurations=[changed])
 
 
-def only_admit(service: str) -> Callable[[Place], object]:
-    """Let only one service publish to the topic."""
+def admit(service: str, more: Mapping[str, Any] | None = None) -> Callable[[Place], object]:
+    """Let only one service publish to the topic, in a statement with other elements if they are given."""
     statement = {"Effect": "Allow", "Principal": {"Service": service}, "Action": "sns:Publish", "Resource": "*"}
-    policy = json.dumps({"Version": "2012-10-17", "Statement": [statement]})
+    policy = json.dumps({"Version": "2012-10-17", "Statement": [statement | (more or {})]})
     return call("sns", "set_topic_attributes", TopicArn="topic", AttributeName="Policy", AttributeValue=policy)
+
+
+def deny_everyone_since_2020(place: Place) -> None:
+    """Add a statement to the policy of the topic that denies from a day in the past."""
+    sns = place.client("sns")
+    policy = json.loads(sns.get_topic_attributes(TopicArn=place.topic)["Attributes"]["Policy"])
+    since = {"DateGreaterThan": {"aws:CurrentTime": "2020-01-01T00:00:00Z"}}
+    denied = {"Effect": "Deny", "Principal": "*", "Action": "sns:Publish", "Resource": place.topic, "Condition": since}
+    policy["Statement"].append(denied)
+    sns.set_topic_attributes(TopicArn=place.topic, AttributeName="Policy", AttributeValue=json.dumps(policy))
 
 
 def unsubscribe(place: Place) -> None:
@@ -387,19 +412,43 @@ def unsubscribe(place: Place) -> None:
         sns.unsubscribe(SubscriptionArn=row["SubscriptionArn"])
 
 
-def filter_messages(place: Place) -> None:
-    """Let the only subscription take messages with an attribute that alarms do not have."""
-    sns = place.client("sns")
-    [row] = sns.list_subscriptions_by_topic(TopicArn=place.topic)["Subscriptions"]
-    changed = {"AttributeName": "FilterPolicy", "AttributeValue": json.dumps({"team": ["network"]})}
-    sns.set_subscription_attributes(SubscriptionArn=row["SubscriptionArn"], **changed)
+ONLY_ALARMS = {"NewStateValue": ["ALARM"]}
 
 
-def send_alarm_elsewhere(place: Place) -> None:
-    """Let the alarm on health tell a topic of somebody else."""
-    elsewhere = place.client("sns").create_topic(Name="elsewhere")["TopicArn"]
-    changed = {"AlarmName": place.names["HealthAlarm"], "AlarmActions": [elsewhere]}
-    place.client("cloudwatch").put_metric_alarm(**place.properties["HealthAlarm"] | changed)
+def filter_messages(scope: str, policy: Mapping[str, Any]) -> Callable[[Place], object]:
+    """Give the only subscription a filter policy."""
+
+    def edit(place: Place) -> None:
+        sns = place.client("sns")
+        [row] = sns.list_subscriptions_by_topic(TopicArn=place.topic)["Subscriptions"]
+        for name, value in (("FilterPolicyScope", scope), ("FilterPolicy", json.dumps(policy))):
+            changed = {"AttributeName": name, "AttributeValue": value}
+            sns.set_subscription_attributes(SubscriptionArn=row["SubscriptionArn"], **changed)
+
+    return edit
+
+
+def send_elsewhere(alarm: str) -> Callable[[Place], object]:
+    """Let an alarm tell a topic of somebody else."""
+
+    def edit(place: Place) -> None:
+        elsewhere = place.client("sns").create_topic(Name="elsewhere")["TopicArn"]
+        changed = {"AlarmName": place.names[alarm], "AlarmActions": [elsewhere]}
+        place.client("cloudwatch").put_metric_alarm(**place.properties[alarm] | changed)
+
+    return edit
+
+
+def throttle_and_forge(place: Place) -> None:
+    """Let nothing be evaluated, and invoke the health function as if a sweep had ended."""
+    throttle("EvaluateFunction")(place)
+    place.forge_end_of_sweep()
+
+
+def delete_rule_and_forge(place: Place) -> None:
+    """Delete the Config rule, and invoke the health function as if a sweep had ended."""
+    delete_rule(place)
+    place.forge_end_of_sweep()
 
 
 def pretend_to_be_healthy(place: Place) -> None:
@@ -532,6 +581,8 @@ STOPS: Mapping[str, Callable[[Place], object]] = {
     ),
     "the evaluate function is deleted": call("lambda", "delete_function", FunctionName="EvaluateFunction"),
     "the evaluate function is throttled (reserved concurrency 0)": throttle("EvaluateFunction"),
+    "the evaluate function is throttled, and somebody invokes the function that checks as if a sweep had ended": throttle_and_forge,
+    "the Config rule is deleted, and somebody invokes the function that checks as if a sweep had ended": delete_rule_and_forge,
     "the evaluate function crashes": crash("EvaluateFunction"),
     "the evaluate function may not read EC2": call(
         "iam", "delete_role_policy", RoleName="EvaluateRole", PolicyName="evaluate"
@@ -547,10 +598,25 @@ STOPS: Mapping[str, Callable[[Place], object]] = {
         "events", "remove_targets", Rule="HealFailedNotice", Ids=["topic"]
     ),
     "the alarm topic is deleted": call("sns", "delete_topic", TopicArn="topic"),
-    "the alarm topic's policy refuses CloudWatch": only_admit("events.amazonaws.com"),
-    "the alarm topic's policy refuses EventBridge": only_admit("cloudwatch.amazonaws.com"),
+    "the alarm topic's policy refuses CloudWatch": admit("events.amazonaws.com"),
+    "the alarm topic's policy refuses EventBridge": admit("cloudwatch.amazonaws.com"),
+    "the alarm topic's policy admits CloudWatch only for another account": admit(
+        "cloudwatch.amazonaws.com", {"Condition": {"StringEquals": {"aws:SourceAccount": "999999999999"}}}
+    ),
+    "the alarm topic's policy admits CloudWatch only to another topic": admit(
+        "cloudwatch.amazonaws.com", {"Resource": "arn:aws:sns:us-east-1:123456789012:another"}
+    ),
+    "the alarm topic's policy denies everyone to publish since 2020": deny_everyone_since_2020,
     "the alarm topic has no subscription": unsubscribe,
-    "the filter policy of the only subscription matches no alarm": filter_messages,
+    "the filter policy of the only subscription wants an attribute, which no message has": filter_messages(
+        "MessageAttributes", {"team": ["network"]}
+    ),
+    "the filter policy of the only subscription wants alarms of another name": filter_messages(
+        "MessageBody", {"AlarmName": [{"prefix": "another-team-"}]}
+    ),
+    "the filter policy of the only subscription takes alarms, and drops every notice": filter_messages(
+        "MessageBody", ONLY_ALARMS
+    ),
     "the function that checks after each sweep is deleted": call(
         "lambda", "delete_function", FunctionName="HealthFunction"
     ),
@@ -563,11 +629,14 @@ STOPS: Mapping[str, Callable[[Place], object]] = {
         "events", "disable_rule", Name="HealthRule", **VERDICTS
     ),
     "`HealthAlarm` is deleted": delete_alarm("HealthAlarm"),
-    "the actions of `HealthAlarm` go to another topic": send_alarm_elsewhere,
+    "the actions of `HealthAlarm` go to another topic": send_elsewhere("HealthAlarm"),
     "the actions of `HealthAlarm` are disabled": lambda place: place.client("cloudwatch").disable_alarm_actions(
         AlarmNames=[place.names["HealthAlarm"]]
     ),
     "`ErrorsAlarm` is deleted": delete_alarm("ErrorsAlarm"),
+    "the actions of `ErrorsAlarm` go to another topic": send_elsewhere("ErrorsAlarm"),
+    "`UnsentNoticesAlarm` is deleted": delete_alarm("UnsentNoticesAlarm"),
+    "the actions of `UnsentNoticesAlarm` go to another topic": send_elsewhere("UnsentNoticesAlarm"),
     "a runbook is deleted": call("ssm", "delete_document", Name="HealDocument"),
     "the rule's remediation is deleted": call("config", "delete_remediation_configuration", ConfigRuleName=RULE),
     "the rule's remediation starts another runbook": point_remediation_elsewhere,
@@ -608,6 +677,10 @@ STOPS: Mapping[str, Callable[[Place], object]] = {
     ),
     "the queue of failed messages is deleted": call("sqs", "delete_queue", QueueUrl="FailedMessagesQueue"),
     "an alarm of the integrations is deleted": delete_alarm("SecurityHubBacklogAlarm"),
+    **{
+        f"the actions of `{alarm}` go to another topic": send_elsewhere(alarm)
+        for alarm in ("FailedMessagesAlarm", "SecurityHubBacklogAlarm", "SecurityHubSilenceAlarm")
+    },
 }
 
 
