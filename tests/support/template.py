@@ -171,7 +171,11 @@ class Expanded:
     def deployed(self, node: Any) -> Any:
         """Return a resolved node with realistic ARNs and names instead of placeholders."""
         if isinstance(node, str):
-            return re.sub(r"<(\w+)(\.\w+)?>", lambda match: self._identifier(match[1], arn=bool(match[2])), node)
+            return re.sub(
+                r"<(\w+)(\.\w+)?>",
+                lambda match: self._identifier(match[1], arn=match[2] not in (None, ".QueueName")),
+                node,
+            )
         if isinstance(node, list):
             return [self.deployed(item) for item in node]
         return {key: self.deployed(value) for key, value in node.items()} if isinstance(node, dict) else node

@@ -83,9 +83,7 @@ def test_whether_anybody_would_learn_of_a_fault_is_checked(organization: Organiz
         {("ready", HOME): ["TOPIC_SILENT", "ALARM_ELSEWHERE", "ENDPOINT_CLOSED"]},
         0,
     )
-    assert "check-Errors (HealthAlarm) does not send" in finding(
-        result, "ready", HOME, "ALARM_ELSEWHERE"
-    )
+    assert "check-Errors (HealthAlarm) does not send" in finding(result, "ready", HOME, "ALARM_ELSEWHERE")
     assert "parameter /policy allows no s3express:CreateSession" in finding(result, "ready", HOME, "ENDPOINT_CLOSED")
 
 
