@@ -196,7 +196,7 @@ DEFECTS: dict[str, list[Defect]] = {
             lambda it: it.cloudwatch.disable_alarm_actions(AlarmNames=[it.named("HealthAlarm")]),
             "alarm",
             "FAIL",
-            "express-path-HealthAlarm on the metric Errors of express-path-HealthFunction sends nothing",
+            "express-path-HealthAlarm (HealthAlarm) sends nothing",
         ),
         (
             lambda it: set_rule_status(
