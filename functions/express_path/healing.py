@@ -233,9 +233,10 @@ class Planner:
         if verdict.compliance is not Compliance.NON_COMPLIANT and verdict.reason not in BLOCKER_BY_REASON:
             return Evidence()
         calendar_open = self._is_calendar_open()
-        if not (has_preflight and is_healable(verdict)):
+        table = evaluator.table_of(verdict)
+        if table is None or not (has_preflight and is_healable(verdict)):
             return Evidence(calendar_open=calendar_open)
-        return evidence_for(self._services.aws, evaluator, verdict, calendar_open=calendar_open)
+        return evidence_for(self._services.aws, evaluator, verdict, table, calendar_open=calendar_open)
 
     def _is_calendar_open(self) -> bool:
         """Return whether the change calendar allows heals now. Raise ApiError, also if the calendar does not exist."""
@@ -440,7 +441,7 @@ class HealSteps:
         if found := self._fault(evaluator, request.subnet_id):
             raise NotCuredError(request.subnet_id, found)
         verdict = evaluator.verdict(request.subnet_id)
-        table = self._ledger.table(str(verdict.route_table_id))
+        table = self._ledger.table(verdict.route_table_id or "")
         heal = self._ledger.run(table.heal_run_id)
         endpoint_id, changed = endpoint_in_use(evaluator, request.subnet_id), table.heal_run_id == request.run_id
         writer = self._writer(request, _now())
@@ -571,7 +572,7 @@ def _check_approvers(settings: HealSettings) -> None:
 def _governed_subnets(observation: Observation) -> list[str]:
     """Return the ids of the subnets that the route table of the plan governs: their traffic moves together."""
     evaluator, verdict = observation.evaluator, observation.plan.verdict
-    table = evaluator.snapshot.route_tables.get(verdict.route_table_id or "")
+    table = evaluator.table_of(verdict)
     return sorted(subnet.id for subnet in evaluator.tracer.governed_subnets(table)) if table else []
 
 

@@ -49,7 +49,8 @@ def read(aws: Aws, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Read:
         if denied:
             sandbox.faults.deny("ec2", denied)
         sandbox.calls.clear()
-        return evidence_for(aws, evaluator, evaluator.verdict(vpc.subnet), calendar_open=True)
+        verdict = evaluator.verdict(vpc.subnet)
+        return evidence_for(aws, evaluator, verdict, evaluator.snapshot.route_tables[vpc.table], calendar_open=True)
 
     return evidence
 

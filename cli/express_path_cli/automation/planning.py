@@ -8,7 +8,6 @@ from express_path.domain.heal.endpoints import counts_against_quota
 from express_path.domain.heal.plan import PlanContext, is_healable, make_plan
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import HealSettings, Plan
-from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path_cli.aws.sessions import AccountRegion
 from express_path_cli.terminal.errors import LocatedError, locating_errors
@@ -29,13 +28,13 @@ class Proposal:
 
 def propose(evaluator: Evaluator, verdict: Verdict, account_region: AccountRegion | None) -> Proposal:
     """Plan the heal with default settings; without account_region, or if a read fails there, without a pre-flight."""
-    needs_evidence = verdict.compliance is Compliance.NON_COMPLIANT and is_healable(verdict)
-    unchecked: tuple[str, ...] = (_NOT_IN_A_DUMP, _CALENDAR) if needs_evidence else ()
+    table = evaluator.table_of(verdict) if verdict.is_flagged and is_healable(verdict) else None
+    unchecked: tuple[str, ...] = (_NOT_IN_A_DUMP, _CALENDAR) if table else ()
     evidence, failure = _evidence_in(evaluator), None
-    if account_region and needs_evidence:
+    if account_region and table:
         try:
             with locating_errors(account_region):
-                evidence = evidence_for(account_region.aws, evaluator, verdict, calendar_open=True)
+                evidence = evidence_for(account_region.aws, evaluator, verdict, table, calendar_open=True)
                 unchecked = (_CALENDAR,)
         except LocatedError as error:
             failure = error

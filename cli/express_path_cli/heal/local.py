@@ -75,7 +75,8 @@ def _patches(network: Network, plans: Iterable[TablePlan], proposals: Mapping[st
 
 def _patch(network: Network, proposals: Sequence[Proposal]) -> dict[str, str]:
     snapshot, plan = network.evaluator.snapshot, proposals[0].plan
-    tables = [str(proposal.plan.verdict.route_table_id) for proposal in proposals]
+    verdicts = [proposal.plan.verdict for proposal in proposals]
+    tables = [verdict.route_table_id for verdict in verdicts if verdict.route_table_id]
     if plan.action is Action.ASSOCIATE and plan.endpoint_id:
         return associate_patches(snapshot.vpc_endpoints[plan.endpoint_id], tables, proposals[0].evidence.policies)
     new = endpoint_to_create(network.evaluator.tracer, snapshot.route_tables[tables[0]])

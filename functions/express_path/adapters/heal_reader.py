@@ -31,6 +31,7 @@ from express_path.domain.heal.preflight import (
 from express_path.domain.heal.records import HealSettings
 from express_path.domain.heal.undo import LiveResources
 from express_path.domain.network.addresses import Cidr
+from express_path.domain.network.resources import RouteTable
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path.errors import ApiError
 from express_path.fields import (
@@ -52,14 +53,15 @@ if TYPE_CHECKING:
 Blocks = tuple[Cidr, ...]
 
 
-def evidence_for(aws: Aws, evaluator: Evaluator, verdict: Verdict, *, calendar_open: bool) -> Evidence:
-    """Read what a heal of the verdict's subnet could affect: its table's subnets, and the VPC's S3 Express endpoints.
+def evidence_for(
+    aws: Aws, evaluator: Evaluator, verdict: Verdict, table: RouteTable, *, calendar_open: bool
+) -> Evidence:
+    """Read what a heal of a verdict's route table could affect: the table's subnets, and the VPC's S3 Express endpoints.
 
     Raise ApiError if any of it cannot be read, because a heal is safe only if everything is known. Only for a quota
     that cannot be read, AWS's default counts.
     """
     snapshot, vpc_id = evaluator.snapshot, verdict.vpc_id
-    table = snapshot.route_tables[str(verdict.route_table_id)]
     subnet_ids = frozenset(subnet.id for subnet in evaluator.tracer.governed_subnets(table))
     endpoint_ids = [endpoint.id for endpoint in express_endpoints(snapshot, vpc_id)]
     known = {key: record.cidrs for key, record in snapshot.prefix_lists.items() if record.cidrs is not None}

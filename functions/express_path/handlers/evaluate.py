@@ -187,8 +187,12 @@ def _find_waiting(services: RuleServices, publication: Publication) -> list[str]
     ledger = Ledger(aws.dynamodb, services.ledger_table)
     if not waiting or ledger.stop():
         return []
-    verdicts = publication.evaluation.everything
-    return without_decided(ledger, waiting, {verdict.subnet_id: str(verdict.route_table_id) for verdict in verdicts})
+    tables = {
+        verdict.subnet_id: verdict.route_table_id
+        for verdict in publication.evaluation.everything
+        if verdict.route_table_id
+    }
+    return without_decided(ledger, waiting, tables)
 
 
 def _results_before(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) -> StoredResults:

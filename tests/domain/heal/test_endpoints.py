@@ -14,6 +14,7 @@ from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, StartedBy
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, ROUTE_QUOTA, Evidence, Policy, Quota
 from express_path.domain.heal.records import FULL_ACCESS, MANAGED_TAG, Action, Blocker
 from express_path.domain.network.addresses import Family, parse_cidr
+from express_path.domain.network.merging import merged
 from express_path.domain.network.resources import (
     Association,
     BlockMode,
@@ -40,7 +41,19 @@ from tests.support.heal_situation import (
     network,
     planned,
 )
-from tests.support.make import ACCOUNT, EXPRESS, EXPRESS_LIST, REGION, by_id, endpoint, route, subnet, table
+from tests.support.make import (
+    ACCOUNT,
+    EXPRESS,
+    EXPRESS_LIST,
+    NEIGHBOUR,
+    REGION,
+    by_id,
+    endpoint,
+    route,
+    snapshot,
+    subnet,
+    table,
+)
 
 MANAGED = {MANAGED_TAG: "true"}
 STACK = {"aws:cloudformation:stack-name": "network", "aws:cloudformation:logical-id": "Express"}
@@ -598,3 +611,16 @@ def test_list_that_the_table_has_already_is_not_counted_twice() -> None:
     """Associating an associated table takes no further place."""
     found = network(TO_NAT, route("pl-express", "vpce-express"), HIJACK, endpoints=(endpoint(),))
     assert blockers(planned(found, routes_of(8))) == [Blocker.MORE_SPECIFIC_ROUTE]
+
+
+def test_heal_is_blocked_if_accounts_disagree_about_the_table() -> None:
+    """The table with a NAT is one of those that may govern the subnet; whichever the other one is, the heal does not change it."""
+    main = table("rtb-0", main=True)
+    names_another = endpoint("vpce-1", route_table_ids=("rtb-9",))
+    participant = snapshot(subnets=by_id(subnet()), route_tables=by_id(main))
+    plan = planned(
+        merged([network(tables=(main,), endpoints=(names_another,)), replace(participant, account_id=NEIGHBOUR)])
+    )
+    assert (plan.action, plan.verdict.route_table_id) == (Action.BLOCKED, "rtb-1")
+    evidence = evidence_of(plan, Blocker.WOULD_NOT_CURE)
+    assert "accounts disagree about its route table: rtb-0 or rtb-1 or one that is not known" in evidence

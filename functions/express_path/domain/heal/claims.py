@@ -235,11 +235,12 @@ def found_instead(observation: Observation) -> str:
 
 
 def endpoint_in_use(evaluator: Evaluator, subnet_id: str) -> str:
-    """Return the endpoint that the subnet's route table leads to; empty if the snapshot does not contain it."""
+    """Return the endpoint that the subnet's route table leads to; empty if the snapshot does not contain one of the two."""
     verdict = evaluator.verdict(subnet_id)
-    table = evaluator.snapshot.route_tables[str(verdict.route_table_id)]
+    table = evaluator.table_of(verdict)
     endpoint_ids = {endpoint.id for endpoint in express_endpoints(evaluator.snapshot, verdict.vpc_id)}
-    return next((route.target_id for route in table.routes if route.target_id in endpoint_ids), "")
+    routes = table.routes if table else ()
+    return next((route.target_id for route in routes if route.target_id in endpoint_ids), "")
 
 
 def why_not_healed(evaluator: Evaluator, subnet_id: str, deleted_ids: Collection[str]) -> str:

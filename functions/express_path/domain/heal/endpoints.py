@@ -215,11 +215,10 @@ class _Obstacle:
 
 
 def network_concerns(
-    evaluator: Evaluator, verdict: Verdict, endpoint: VpcEndpoint, settings: HealSettings
+    evaluator: Evaluator, verdict: Verdict, table: RouteTable, endpoint: VpcEndpoint, settings: HealSettings
 ) -> Iterator[Concern]:
     """Yield what in the network blocks the association of a subnet's route table with an endpoint."""
     snapshot = evaluator.snapshot
-    table = snapshot.route_tables[str(verdict.route_table_id)]
     after = evaluator.after(with_association(snapshot, table, endpoint))
     yield from excluded_neighbors(evaluator, table)
     yield from opened_paths(evaluator, after, table)
@@ -231,14 +230,29 @@ def network_concerns(
         yield from transit_concerns(evaluator.tracer, table, vpc_id, lists, role_arn)
 
 
+_CERTAIN_TABLE = (
+    "find out which route table governs the subnet (aws ec2 describe-route-tables in the account that owns the VPC), and "
+    "read all accounts again"
+)
+
+
 def blocking_routes(after: Evaluator, subnet_id: str) -> Iterator[Concern]:
     """Yield the routes because of which a subnet would not be COMPLIANT after the heal; none if it would be."""
     changed = after.snapshot
     verdict = after.verdict(subnet_id)
     if verdict.compliance is Compliance.COMPLIANT:
         return
-    table = changed.route_tables[str(verdict.route_table_id)]
-    results = after.tracer.trace_subnet(table, changed.subnets[subnet_id]).results
+    table = after.table_of(verdict)
+    if table is None:
+        yield Concern(
+            Blocker.WOULD_NOT_CURE,
+            subnet_id,
+            f"the route table that governs {subnet_id} would still not be certain: {verdict.note}",
+            _CERTAIN_TABLE,
+        )
+        return
+    versions = changed.versions_of(changed.subnets[subnet_id])
+    results = [traced for version in versions for traced in after.tracer.trace_subnet(table, version).results]
     blocked: dict[_Obstacle, list[Cidr]] = {}
     for traced in _harmful(results) or results:
         for outcome in traced.outcomes:
@@ -328,8 +342,7 @@ def _results_by_block(evaluator: Evaluator, table: RouteTable, subnet_id: str) -
 
 def is_closed(evaluator: Evaluator, verdict: Verdict) -> bool:
     """Return whether Block Public Access drops a part of a subnet's traffic."""
-    table = evaluator.snapshot.route_tables.get(verdict.route_table_id or "")
-    subnet = evaluator.snapshot.subnets.get(verdict.subnet_id)
+    table, subnet = evaluator.table_of(verdict), evaluator.snapshot.subnets.get(verdict.subnet_id)
     return bool(table and subnet and any(_closed_blocks(evaluator, table, subnet)))
 
 

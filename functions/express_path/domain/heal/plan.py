@@ -143,9 +143,10 @@ def make_plan(evaluator: Evaluator, subnet_id: str, context: PlanContext) -> Pla
         return Plan(Action.BLOCKED, verdict, blockers=(path_closed(subnet_id, verdict.annotation),))
     if verdict.compliance is not Compliance.NON_COMPLIANT:
         return Plan(Action.NOTHING_TO_DO, verdict)
-    if not is_healable(verdict):
+    table = evaluator.table_of(verdict)
+    if table is None or not is_healable(verdict):
         return Plan(Action.BLOCKED, verdict, blockers=(_not_a_nat(verdict), *calendar_concerns(context.evidence)))
-    return _heal(evaluator, verdict, context)
+    return _heal(evaluator, verdict, table, context)
 
 
 def is_healable(verdict: Verdict) -> bool:
@@ -175,13 +176,13 @@ def _not_a_nat(verdict: Verdict) -> Concern:
     return Concern(Blocker.NOT_A_NAT_PATH, verdict.subnet_id, verdict.annotation, fix)
 
 
-def _heal(evaluator: Evaluator, verdict: Verdict, context: PlanContext) -> Plan:
+def _heal(evaluator: Evaluator, verdict: Verdict, table: RouteTable, context: PlanContext) -> Plan:
     settings, evidence = context.settings, context.evidence
-    table = evaluator.snapshot.route_tables[str(verdict.route_table_id)]
     endpoint = _endpoint(evaluator, verdict, table, context)
     is_new = endpoint.id == NEW_ENDPOINT
     fingerprint = _fingerprint(evaluator, table, endpoint, context)
-    concerns = list(_concerns(evaluator, verdict, endpoint, context, fingerprint if context.needs_approval else ""))
+    approval_of = fingerprint if context.needs_approval else ""
+    concerns = list(_concerns(evaluator, verdict, table, endpoint, context, approval_of))
     may_warn = settings.warn_only & MAY_WARN
     warnings = tuple(found for found in concerns if found.only_warns or found.code in may_warn)
     blockers = tuple(found for found in concerns if found not in warnings)
@@ -242,11 +243,15 @@ def _endpoint(evaluator: Evaluator, verdict: Verdict, table: RouteTable, context
 
 
 def _concerns(
-    evaluator: Evaluator, verdict: Verdict, endpoint: VpcEndpoint, context: PlanContext, approval_of: str
+    evaluator: Evaluator,
+    verdict: Verdict,
+    table: RouteTable,
+    endpoint: VpcEndpoint,
+    context: PlanContext,
+    approval_of: str,
 ) -> Iterator[Concern]:
     snapshot, settings, evidence = evaluator.snapshot, context.settings, context.evidence
-    table = snapshot.route_tables[str(verdict.route_table_id)]
-    yield from network_concerns(evaluator, verdict, endpoint, settings)
+    yield from network_concerns(evaluator, verdict, table, endpoint, settings)
     if not owner_tag(endpoint, settings) and not is_associated(snapshot, table, endpoint):
         yield from _adoption_concerns(endpoint, context)
     yield from quota_concerns(snapshot, table, endpoint, evidence)

@@ -36,7 +36,8 @@ class GoverningTables:
         """Return why the route table that governs a subnet cannot be determined, and what is not known, if that is a read."""
         claiming = sorted(table.id for table in self.claiming_tables(subnet))
         if subnet.id in self._snapshot.disputed_tables:
-            return f"accounts disagree about its route table: {' or '.join(claiming)}", None
+            other = ["one that is not known"] if None in self.possible_tables(subnet) else []
+            return f"accounts disagree about its route table: {' or '.join([*claiming, *other])}", None
         if claiming:
             return f"{' and '.join(claiming)} both claim the subnet: associate it with one of them", None
         claim = self.claims.claim_on(subnet)

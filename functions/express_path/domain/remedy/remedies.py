@@ -52,7 +52,7 @@ def association(verdicts: Sequence[Verdict], endpoint: VpcEndpoint, owner: str =
     The verdicts are of one VPC, the worst first. owner: which of the resources infrastructure code owns, in words; then
     only the patch for that tool is shown.
     """
-    table_ids = list(dict.fromkeys(str(verdict.route_table_id) for verdict in verdicts))
+    table_ids = list(dict.fromkeys(verdict.route_table_id for verdict in verdicts if verdict.route_table_id))
     names, url = _joint_names(verdicts, table_ids), PAGES[verdicts[0].reason]
     if endpoint.id == NEW_ENDPOINT:
         named = replace(names, endpoint=f"a new gateway endpoint for S3 Express in {names.vpc}")
@@ -199,14 +199,14 @@ def remedy(verdict: Verdict, evaluator: Evaluator | None) -> Remedy | None:
     """
     if not needs_remedy(verdict):
         return None
-    table = evaluator.snapshot.route_tables.get(verdict.route_table_id or "") if evaluator else None
+    table = evaluator.table_of(verdict) if evaluator else None
     if evaluator is None or table is None or verdict.reason not in {*ASSOCIATED, Reason.PARTLY_NAT}:
         return Remedy(names_of(verdict).fill(TEXTS[verdict.reason]), url=PAGES[verdict.reason])
     endpoint = _endpoint(evaluator.tracer, table)
     owner = owner_of(table)
     if verdict.reason is Reason.PARTLY_NAT or is_associated(evaluator.snapshot, table, endpoint):
-        return _other_route(verdict, evaluator.tracer, f"gateway endpoint {endpoint.id}", owner)
-    concerns = list(network_concerns(evaluator, verdict, endpoint, HealSettings()))
+        return _other_route(verdict, table, evaluator.snapshot, f"gateway endpoint {endpoint.id}", owner)
+    concerns = list(network_concerns(evaluator, verdict, table, endpoint, HealSettings()))
     blockers = [found for found in concerns if found.code is not Blocker.OWNED_BY_IAC]
     transit = [found for found in blockers if found.code in TRANSIT]
     if transit:
@@ -246,24 +246,23 @@ def _endpoint(tracer: Tracer, table: RouteTable) -> VpcEndpoint:
     return next(iter([*associated, *usable]), None) or endpoint_to_create(tracer, table)
 
 
-def _other_route(verdict: Verdict, tracer: Tracer, endpoint: str, owner: str) -> Remedy:
+def _other_route(verdict: Verdict, table: RouteTable, snapshot: Snapshot, endpoint: str, owner: str) -> Remedy:
     """Return the remedy for a table that has a route to an endpoint, and another route that wins."""
     names = replace(names_of(verdict), endpoint=endpoint)
     destination = verdict.path[0].destination
-    subnet = tracer.snapshot.subnets.get(verdict.subnet_id)
+    subnet = snapshot.subnets.get(verdict.subnet_id)
     block = _block(destination)
     if block and subnet and subnet.dns64 and overlap(block, _NAT64):
         command = _command(verdict, "modify-subnet-attribute", "--subnet-id", verdict.subnet_id)
         return Remedy(names.fill(NAT64_WINS), f"{command} --no-enable-dns64", NAT64_PAGE)
     if block and block.length == 0:
         return Remedy(names.fill(DEFAULT_ROUTE_WINS), url=PRIORITY_PAGE)
-    table = tracer.snapshot.route_tables[str(verdict.route_table_id)]
     if any(route.rank is Rank.PROPAGATED and str(route.destination) == destination for route in table.routes):
         return Remedy(names.fill(PROPAGATED_WINS), url=PRIORITY_PAGE)
     if owner:
         return Remedy(f"{names.fill(ROUTE_WINS)} {owner}: {IN_THAT_TOOL}", url=PRIORITY_PAGE)
     is_named = block is not None or destination.startswith("pl-")
-    command = _delete_route(verdict, destination) if is_named else ""
+    command = _delete_route(verdict, table, destination) if is_named else ""
     return Remedy(names.fill(ROUTE_WINS), command, PRIORITY_PAGE)
 
 
@@ -275,12 +274,12 @@ def _block(destination: str) -> Cidr | None:
         return None
 
 
-def _delete_route(verdict: Verdict, destination: str) -> str:
+def _delete_route(verdict: Verdict, table: RouteTable, destination: str) -> str:
     """Return the command that deletes a route by its destination."""
     kind = (
         "prefix-list-id" if destination.startswith("pl-") else "ipv6-cidr-block" if ":" in destination else "cidr-block"
     )
-    words = ("--route-table-id", str(verdict.route_table_id), f"--destination-{kind}", destination)
+    words = ("--route-table-id", table.id, f"--destination-{kind}", destination)
     return _command(verdict, "delete-route", *words)
 
 

@@ -196,6 +196,10 @@ class Evaluator:
         zone_id, table_id = version.availability_zone_id, table.id if table else None
         return Verdict(self.account.id, snapshot.region, subnet.vpc_id, subnet_id, zone_id, table_id, *decision)
 
+    def table_of(self, verdict: Verdict) -> RouteTable | None:
+        """Return the route table that decided a verdict; None if it is not known, or is not of this network."""
+        return self.snapshot.route_tables.get(verdict.route_table_id) if verdict.route_table_id else None
+
     def excludes(self, subnet_id: str) -> bool:
         """Return whether the verdict on a subnet of the snapshot is EXCLUDED, without following its path."""
         subnet = self.snapshot.subnets[subnet_id]
