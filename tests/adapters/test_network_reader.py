@@ -482,7 +482,7 @@ def cured(account: Account, **more: object) -> BehindFirewall:
 
 
 def test_without_an_appliance_no_firewall_is_read(sandbox: Sandbox) -> None:
-    """Calls are made only if a route leads to a Gateway Load Balancer endpoint."""
+    """Calls are made only if a route leads to an endpoint that is no gateway endpoint."""
     account = Account(sandbox)
     BehindNatGateway(account)
     account.firewall_endpoint(vpc := account.vpc(), account.subnet(vpc))
@@ -498,6 +498,16 @@ def test_own_firewalls_cost_two_calls(sandbox: Sandbox) -> None:
     account.table(place.vpc, VpcEndpointId=account.load_balancer_endpoint(place.vpc, place.subnet))
     read_network(sandbox)
     assert sandbox.calls.of("network-firewall", "ListVpcEndpointAssociations")
+
+
+def test_a_firewalls_endpoint_may_have_any_type(sandbox: Sandbox) -> None:
+    """Only a firewall says that an endpoint is its own, so firewalls are read whatever type EC2 shows."""
+    place = cured(Account(sandbox))
+    for endpoint in ec2_backends[sandbox.account_id][sandbox.region].vpc_end_points.values():
+        if endpoint.vpc_endpoint_type == "GatewayLoadBalancer":
+            endpoint.vpc_endpoint_type = "a-new-type"
+    assert verdict(read_network(sandbox, place.vpc), place).reason == "ENDPOINT"
+    assert sandbox.calls.operations("network-firewall") == ["ListFirewalls", "DescribeFirewall"]
 
 
 def test_a_firewall_of_another_account_is_an_unknown_appliance(sandbox: Sandbox) -> None:

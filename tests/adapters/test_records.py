@@ -351,11 +351,47 @@ def test_either_description_alone_leaves_the_rest_unknown() -> None:
     assert (spokes.resource_type, spokes.resource_id, spokes.route_table_id) == ("vpc", "vpc-1", None)
 
 
-@pytest.mark.parametrize("association", [None, {}, {"TransitGatewayRouteTableId": "tgw-rtb-1", "State": "associating"}])
-def test_only_an_association_in_force_counts(association: dict | None) -> None:
-    """In any other state, the transit gateway does not use that table."""
+@pytest.mark.parametrize("field", ["TransitGatewayRouteTableId", "TransitGatewayPolicyTableId"])
+@pytest.mark.parametrize(
+    ("state", "table_id", "is_certain"),
+    [
+        ("associated", "tgw-table-1", True),
+        ("associating", "tgw-table-1", False),
+        (None, "tgw-table-1", False),
+        ("a-new-state", "tgw-table-1", False),
+        ("disassociating", None, True),
+        ("disassociated", None, True),
+    ],
+)
+def test_an_association_counts_by_its_state(
+    field: str, state: str | None, table_id: str | None, is_certain: bool
+) -> None:
+    """One that has ended does not count, and one that is being made, or whose state is not known, may count."""
+    association = {field: "tgw-table-1", "State": state}
     (found,) = read.attachments([{**ATTACHMENT, "Association": association}], []).values()
-    assert found.route_table_id is None
+    assert (found.route_table_id or found.policy_table_id) == table_id
+    assert (found.is_association_certain, found.shows_association) == (is_certain, True)
+
+
+@pytest.mark.parametrize("association", [None, {}])
+def test_an_association_that_is_not_shown(association: dict | None) -> None:
+    """A VPC's owner does not see with which table the transit gateway's owner associates the attachment."""
+    (found,) = read.attachments([{**ATTACHMENT, "Association": association}], []).values()
+    assert (found.route_table_id, found.policy_table_id, found.shows_association) == (None, None, False)
+
+
+def test_what_one_call_does_not_show_of_an_attachment_the_other_shows() -> None:
+    """DescribeTransitGatewayVpcAttachments shows the state and the VPC, too."""
+    of_vpc = {
+        "TransitGatewayAttachmentId": "tgw-attach-1",
+        "TransitGatewayId": "tgw-1",
+        "VpcId": "vpc-1",
+        "State": "pending",
+    }
+    (found,) = read.attachments([{"TransitGatewayAttachmentId": "tgw-attach-1", "State": None}], [of_vpc]).values()
+    assert (found.transit_gateway_id, found.resource_type, found.resource_id, found.state) == (
+        *("tgw-1", "vpc", "vpc-1", "pending"),
+    )
 
 
 def test_a_route_by_a_prefix_list_alone() -> None:

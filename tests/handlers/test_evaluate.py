@@ -141,8 +141,10 @@ def test_log_names_subject_and_outcome(rule: Rule, vpc: Private, logged: Callabl
 
 
 def test_change_that_cannot_matter_is_answered_without_a_call(rule: Rule, logged: Callable[[], list[Item]]) -> None:
-    """No route leads to an interface endpoint, so the answer is empty, and the log says why."""
-    event = rule.event(item("VPCEndpoint", "vpce-1", configuration={"vpcEndpointType": "Interface", "vpcId": "vpc-1"}))
+    """A network interface in a subnet changes no route, so the answer is empty, and the log says why."""
+    attached = {"resourceId": "eni-1", "resourceType": "AWS::EC2::NetworkInterface", "name": "Contains"}
+    changed = {"Relationships.0": {"previousValue": None, "updatedValue": attached, "changeType": "CREATE"}}
+    event = rule.event(item("Subnet", "subnet-1"), {"changedProperties": changed, "changeType": "UPDATE"})
     rule.sandbox.calls.clear()
     assert rule.invoke(event) == {"posted": 0, "evaluations": []}
     assert list(rule.sandbox.calls) == []

@@ -468,20 +468,24 @@ class BruteForce:
         if found.endpoint_type == "gateway":
             is_here = found.service_name.endswith("s3express") and found.vpc_id == vpc_id
             return frozenset({"ENDPOINT"}) if is_here and found.state == "available" else UNKNOWN
-        if found.endpoint_type != "gatewayloadbalancer":
+        if found.state not in ("available", ""):
             return UNKNOWN
         gateways = [gateway for view in self.views for gateway in view.nat_gateways.values()]
         by_gateway = any(found.id in gateway.proxy_endpoint_ids for gateway in gateways)
-        beyond = frozenset(map(behind, self.leave_subnet(address, found.subnet_ids[0], walk)))
+        beyond = frozenset(
+            map(behind, self.leave_subnet(address, found.subnet_ids[0], walk) if found.subnet_ids else UNKNOWN)
+        )
         fates: frozenset[str] = frozenset()
         for versions in self.firewalls_of(found):
-            if not versions:
-                fates |= frozenset({"NAT_BEHIND_APPLIANCE"}) if by_gateway else only_nats(beyond)
+            if not versions and by_gateway:
+                fates |= frozenset({"NAT_BEHIND_APPLIANCE"})
+            elif not versions:
+                fates |= only_nats(beyond) if found.endpoint_type in ("gatewayloadbalancer", "") else UNKNOWN
             else:
                 is_proxy = by_gateway or any(firewall.is_proxy for firewall in versions)
                 translates = is_proxy and not all(firewall.forwards for firewall in versions)
                 fates |= frozenset({"NAT_BEHIND_APPLIANCE"}) if translates else beyond
-        return fates
+        return fates if found.state else only_nats(fates)
 
     def firewalls_of(self, endpoint: VpcEndpoint) -> list[list[Firewall]]:
         """Return the descriptions of each firewall to which an endpoint may belong, or nothing for any other appliance."""
@@ -544,14 +548,19 @@ class BruteForce:
         return fates
 
     def interfaces(self, target_id: str) -> list[NetworkInterface | None]:
-        """Return the interface with this id, or the primary interface of this instance."""
+        """Return the interface with this id, or those that may be the primary interface of this instance."""
         keys = {key for view in self.views for key in view.network_interfaces or ()}
+        if target_id in keys:
+            return self.described("network_interfaces", target_id)
+        possible: list[NetworkInterface | None] = [None]
         for key in keys:
             versions = self.described("network_interfaces", key)
-            primary = [found for found in versions if (found.instance_id, found.device_index) == (target_id, 0)]
-            if key == target_id or primary:
+            of_instance = [found for found in versions if found.instance_id == target_id and found.card_index == 0]
+            primary = [found for found in of_instance if found.device_index == 0]
+            if len(primary) == len(versions):
                 return versions
-        return [None]
+            possible += [found for found in of_instance if found.device_index in (0, None)]
+        return possible
 
     def enter_transit_gateway(self, address: Address, gateway_id: str, vpc_id: str, walk: Walk) -> frozenset[str]:
         """Return the reasons beyond a transit gateway, where only a NAT, no route, or a drop is certain."""
@@ -567,23 +576,24 @@ class BruteForce:
         """Return the descriptions of an attachment; what one lacks is any of those that others have."""
         found = self.described("transit_gateway_attachments", key)
         seen = {
-            (version.route_table_id, version.policy_table_id)
+            (version.route_table_id, version.policy_table_id, version.is_association_certain)
             for version in found
             if version.shows_association or version.route_table_id or version.policy_table_id
-        } or {(None, None)}
+        } or {(None, None, True)}
         subnets = {version.subnet_ids for version in found} - {None} or {None}
         return [
             replace(
                 version,
                 route_table_id=table_id,
                 policy_table_id=policy_table_id,
+                is_association_certain=is_certain,
                 subnet_ids=subnet_ids,
                 appliance_mode=appliance_mode,
             )
             for appliance_mode in [any(version.appliance_mode for version in found)]
             for version in found
-            for table_id, policy_table_id in (
-                [(version.route_table_id, version.policy_table_id)]
+            for table_id, policy_table_id, is_certain in (
+                [(version.route_table_id, version.policy_table_id, version.is_association_certain)]
                 if version.shows_association or version.route_table_id or version.policy_table_id
                 else seen
             )
@@ -592,7 +602,7 @@ class BruteForce:
 
     def pass_on(self, address: Address, attachment: TransitGatewayAttachment, walk: Walk) -> frozenset[str]:
         """Return the reasons beyond a transit gateway for a VPC's attachment as one account describes it."""
-        if attachment.state != "available":
+        if attachment.state not in ("available", ""):
             return UNKNOWN
         fates: frozenset[str] = frozenset()
         left_out = self.are_left_out(attachment, walk.zone)
@@ -600,7 +610,7 @@ class BruteForce:
             fates |= DROPPED
         if False in left_out:
             fates |= frozenset(map(beyond, self.cross_from(address, attachment, walk)))
-        return fates
+        return fates if attachment.state else only_nats(fates)
 
     def are_left_out(self, attachment: TransitGatewayAttachment, zone: str) -> set[bool]:
         """Return whether it is certain, by each combination of descriptions, that no subnet is in an Availability Zone."""
@@ -613,7 +623,8 @@ class BruteForce:
 
     def cross_from(self, address: Address, attachment: TransitGatewayAttachment, walk: Walk) -> frozenset[str]:
         """Return the reasons for an address that follows the table of an attachment."""
-        return UNKNOWN if attachment.policy_table_id else self.cross(address, attachment.route_table_id, walk)
+        fates = UNKNOWN if attachment.policy_table_id else self.cross(address, attachment.route_table_id, walk)
+        return fates if attachment.is_association_certain else only_nats(fates)
 
     def cross(self, address: Address, table_id: str | None, walk: Walk) -> frozenset[str]:
         """Return the reasons for an address that follows a transit gateway's route table."""
@@ -637,15 +648,14 @@ class BruteForce:
 
     def come_out(self, address: Address, to: TransitGatewayAttachment, walk: Walk) -> frozenset[str]:
         """Return the reasons behind an attachment as one account describes it."""
-        if to.state != "available":
+        if to.state not in ("available", ""):
             return UNKNOWN
+        fates = UNKNOWN
         if to.resource_type == "network-function":
-            return self.cross_from(address, to, walk)
-        if to.resource_type != "vpc" or not to.subnet_ids:
-            return UNKNOWN
-        return frozenset().union(
-            *(self.leave_subnet(address, subnet_id, walk) for subnet_id in self.entries(to, walk.zone))
-        )
+            fates = self.cross_from(address, to, walk)
+        elif to.resource_type == "vpc" and to.subnet_ids:
+            fates = union(self.leave_subnet(address, subnet_id, walk) for subnet_id in self.entries(to, walk.zone))
+        return fates if to.state else only_nats(fates)
 
     def entries(self, attachment: TransitGatewayAttachment, zone: str) -> tuple[str, ...]:
         """Return the attachment subnets that traffic may enter: those of its own zone, or all if there are none."""

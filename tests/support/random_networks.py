@@ -244,7 +244,8 @@ ATTACHED = {
     "v": ("vpn", "vpn-1"),
     "f": ("network-function", "firewall-1"),
 }
-ATTACHMENT_STATE = mostly("available", "deleting")
+ATTACHMENT_STATE = mostly("available", "deleting", "")
+CERTAIN = mostly(True, False)
 ATTACHMENT_TABLE = mostly("tgw-rtb-1", "tgw-rtb-2", "tgw-rtb-2", "tgw-rtb-unseen", None)
 POLICY_TABLE = mostly(None, "tgw-ptb-1")
 ATTACHED_SUBNETS = {
@@ -275,6 +276,7 @@ def transit_gateway_attachments(draw: Draw) -> dict[str, TransitGatewayAttachmen
             appliance_mode=draw(BOOLEAN),
             policy_table_id=draw(POLICY_TABLE),
             shows_association=draw(BOOLEAN),
+            is_association_certain=draw(CERTAIN),
         )
     return found
 
@@ -304,8 +306,13 @@ def vpc_endpoints(draw: Draw) -> dict[str, VpcEndpoint]:
     for key in ("vpce-express", "vpce-pending"):
         found[key] = replace(found[key], route_table_ids=draw(NAMED_TABLES))
     for key in ("vpce-appliance", "vpce-firewall"):
-        found[key] = replace(found[key], subnet_ids=(draw(APPLIANCE_SUBNET),), tags=draw(FIREWALL_TAGS))
+        shown = {"endpoint_type": draw(APPLIANCE_TYPE), "state": draw(APPLIANCE_STATE), "tags": draw(FIREWALL_TAGS)}
+        found[key] = replace(found[key], subnet_ids=(draw(APPLIANCE_SUBNET),), **shown)
     return found
+
+
+APPLIANCE_TYPE = mostly("gatewayloadbalancer", "interface", "tunnel", "")
+APPLIANCE_STATE = mostly("available", "", "pending")
 
 
 ENDPOINT_OWNER = mostly(ACCOUNT, NEIGHBOUR, "")
@@ -341,8 +348,13 @@ def network_interfaces(draw: Draw) -> dict[str, NetworkInterface]:
         "eni-open": NetworkInterface("eni-open", draw(ANY_SUBNET), source_dest_check=False),
         "eni-forward": NetworkInterface("eni-forward", draw(ANY_SUBNET), source_dest_check=False),
         "eni-checked": NetworkInterface("eni-checked", draw(ANY_SUBNET), source_dest_check=True),
-        "eni-i": NetworkInterface("eni-i", draw(ANY_SUBNET), check_on, instance_id="i-1", device_index=0),
+        "eni-i": NetworkInterface("eni-i", draw(ANY_SUBNET), check_on, "i-1", draw(FIRST_INDEX)),
+        "eni-j": NetworkInterface("eni-j", draw(ANY_SUBNET), draw(BOOLEAN), "i-1", **draw(SECOND_INDEX)),
     }
+
+
+FIRST_INDEX = mostly(0, None)
+SECOND_INDEX = sampled_from([{"device_index": 1}, {"device_index": 0, "card_index": 1}, {"device_index": None}])
 
 
 CLOSED = sampled_from([False] * 5 + [True])

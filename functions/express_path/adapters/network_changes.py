@@ -127,15 +127,11 @@ def cannot_change_path(item: Item, diff: Item | None) -> bool:
     - A subnet's item which only reports that a network interface or an instance in it was created or deleted. AWS
       Config records one for each (https://docs.aws.amazon.com/config/latest/developerguide/faq.html, indirect
       relationships).
-    - An interface endpoint's item, because no route can lead to an interface endpoint.
     - An update of a directory bucket.
     """
     match item.get("resourceType"):
         case ResourceType.DIRECTORY_BUCKET:
             return is_update(item) and (diff or {}).get("changeType") == "UPDATE"
-        case ResourceType.VPC_ENDPOINT:
-            known = [*configuration_leaves(item), *diff_leaves(diff, "previousValue")]
-            return ("vpcendpointtype", "Interface") in known
         case ResourceType.SUBNET:
             changed = changed_properties(diff)
             only_attached = bool(changed) and all(_is_attached(name, change) for name, change in changed.items())

@@ -132,7 +132,7 @@ class SnapshotReader:
             instances = optional.read(lambda: read_instances(self._aws, (interfaces or {}).values()))
             snapshot = replace(snapshot, network_interfaces=interfaces, instances=instances or {})
         met = [snapshot.vpc_endpoints.get(endpoint_id) for endpoint_id in target_ids(tables, TargetKind.VPC_ENDPOINT)]
-        appliances = [endpoint for endpoint in met if endpoint and endpoint.endpoint_type == "gatewayloadbalancer"]
+        appliances = [endpoint for endpoint in met if endpoint and endpoint.endpoint_type != "gateway"]
         if appliances:
             snapshot = replace(snapshot, firewalls=read_firewalls(self._aws, appliances, optional))
         return snapshot
@@ -243,7 +243,7 @@ def read_instances(aws: Aws, interfaces: Iterable[NetworkInterface]) -> dict[str
 
 
 def read_firewalls(aws: Aws, endpoints: Sequence[VpcEndpoint], optional: OptionalReads) -> dict[str, Firewall] | None:
-    """Read the firewalls that name Gateway Load Balancer endpoints as their own; None if nothing could be read.
+    """Read the firewalls that name these endpoints as their own; None if nothing could be read.
 
     Endpoints in other VPCs than the firewall's have an association, which does not say whether the firewall translates.
     A firewall of another account that cannot be described is left out, and so is one that was just deleted.

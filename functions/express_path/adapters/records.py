@@ -276,7 +276,7 @@ def nat_gateway(description: Description) -> NatGateway:
             (
                 shown(appliance, "ApplianceArn", gateway_id)
                 for appliance in rows(description, "AttachedAppliances", gateway_id)
-                if appliance.get("Type") == "network-firewall-proxy"
+                if shown(appliance, "Type", gateway_id) in ("", "network-firewall-proxy")
             ),
             "",
         ),
@@ -303,6 +303,7 @@ def network_interface(description: Description) -> NetworkInterface:
         source_dest_check=flag(description, "SourceDestCheck", interface_id),
         instance_id=shown(attachment, "InstanceId", interface_id) or None,
         device_index=number(attachment, "DeviceIndex", interface_id),
+        card_index=number(attachment, "NetworkCardIndex", interface_id) or 0,
         is_managed=flag(description, "RequesterManaged", interface_id),
     )
 
@@ -348,15 +349,25 @@ def attachments(
         attachment_id = _own_id(description, "TransitGatewayAttachmentId", "TransitGatewayAttachments")
         found[attachment_id] = _attachment(attachment_id, description, of_vpcs.pop(attachment_id, {}))
     for attachment_id, description in of_vpcs.items():
-        as_resource = {**description, "ResourceType": "vpc", "ResourceId": description.get("VpcId")}
-        found[attachment_id] = _attachment(attachment_id, as_resource, description)
+        found[attachment_id] = _attachment(attachment_id, {}, description)
     return found
 
 
+_ENDED_ASSOCIATIONS = ("disassociating", "disassociated")
+"""The states of an association of a transit gateway attachment that has no effect any more
+(botocore model: ec2 TransitGatewayAssociationState)."""
+
+
 def _attachment(attachment_id: str, description: Description, of_vpc: Description) -> TransitGatewayAttachment:
+    """Return an attachment. What its description does not show is what that of the same VPC attachment shows."""
+    if of_vpc:
+        known = {name: value for name, value in description.items() if value is not None}
+        description = {**of_vpc, "ResourceType": "vpc", "ResourceId": of_vpc.get("VpcId"), **known}
     association = nested(description, "Association", attachment_id)
+    association_state = shown(association, "State", attachment_id).lower()
+    is_ended = association_state in _ENDED_ASSOCIATIONS
     table_id = shown(association, "TransitGatewayRouteTableId", attachment_id)
-    associated = shown(association, "State", attachment_id).lower() == "associated"
+    policy_table_id = shown(association, "TransitGatewayPolicyTableId", attachment_id)
     options = nested(of_vpc, "Options", attachment_id)
     return TransitGatewayAttachment(
         id=attachment_id,
@@ -364,11 +375,12 @@ def _attachment(attachment_id: str, description: Description, of_vpc: Descriptio
         resource_type=shown(description, "ResourceType", attachment_id).lower(),
         resource_id=shown(description, "ResourceId", attachment_id),
         state=shown(description, "State", attachment_id).lower(),
-        route_table_id=(table_id or None) if associated else None,
+        route_table_id=None if is_ended else table_id or None,
         subnet_ids=_shown_ids(of_vpc, "SubnetIds", attachment_id) or None,
         appliance_mode=bool(of_vpc) and shown(options, "ApplianceModeSupport", attachment_id) != "disable",
-        policy_table_id=shown(association, "TransitGatewayPolicyTableId", attachment_id) or None,
+        policy_table_id=None if is_ended else policy_table_id or None,
         shows_association=bool(association),
+        is_association_certain=not association or association_state in ("associated", *_ENDED_ASSOCIATIONS),
     )
 
 

@@ -255,25 +255,26 @@ def _attachments(descriptions: list[TransitGatewayAttachment]) -> list[TransitGa
             each,
             route_table_id=route_table_id,
             policy_table_id=policy_table_id,
+            is_association_certain=is_certain,
             subnet_ids=tuple(sorted(subnet_ids)) if subnet_ids else None,
             appliance_mode=any(each.appliance_mode for each in descriptions),
             shows_association=bool(associations),
         )
         for each in descriptions
-        for route_table_id, policy_table_id in (
-            [_association(each)] if _shows_association(each) else associations or [(None, None)]
+        for route_table_id, policy_table_id, is_certain in (
+            [_association(each)] if _shows_association(each) else associations or [(None, None, True)]
         )
         for subnet_ids in ([each.subnet_ids] if each.subnet_ids else subnets or [None])
     ]
 
 
-def _association(attachment: TransitGatewayAttachment) -> tuple[str | None, str | None]:
-    """Return the route table and the policy table with which an attachment is associated."""
-    return attachment.route_table_id, attachment.policy_table_id
+def _association(attachment: TransitGatewayAttachment) -> tuple[str | None, str | None, bool]:
+    """Return the route table and the policy table with which an attachment is associated, and whether that is certain."""
+    return attachment.route_table_id, attachment.policy_table_id, attachment.is_association_certain
 
 
 def _shows_association(attachment: TransitGatewayAttachment) -> bool:
-    return attachment.shows_association or any(_association(attachment))
+    return attachment.shows_association or bool(attachment.route_table_id or attachment.policy_table_id)
 
 
 def _transit_gateway_tables(descriptions: list[TransitGatewayRouteTable]) -> list[TransitGatewayRouteTable]:

@@ -303,7 +303,12 @@ class PrefixList:
 
 @dataclass(frozen=True, slots=True)
 class NetworkInterface:
-    """An elastic network interface that may be a route's target; is_managed is true if an AWS service manages it."""
+    """An elastic network interface that may be a route's target; is_managed is true if an AWS service manages it.
+
+    device_index is its place among the interfaces of its instance, None if it is not shown. Those of each network card
+    (card_index) have indexes of their own, and the primary interface of an instance is the first one of the first card
+    (https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_InstanceNetworkInterfaceSpecification.html).
+    """
 
     id: str
     subnet_id: str
@@ -311,6 +316,12 @@ class NetworkInterface:
     instance_id: str | None = None
     device_index: int | None = None
     is_managed: bool = False
+    card_index: int = 0
+
+    @property
+    def may_be_primary(self) -> bool:
+        """Return whether it is the primary interface of its instance, or may be."""
+        return self.device_index in (None, 0) and self.card_index == 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -330,7 +341,8 @@ class TransitGatewayAttachment:
 
     route_table_id is None if the attachment is not associated or the association cannot be read. shows_association is true
     if there is an association, in whatever state. subnet_ids is None if the subnets of a VPC attachment cannot be read.
-    policy_table_id is the policy table that decides in place of a route table, None if there is none.
+    policy_table_id is the policy table that decides in place of a route table, None if there is none. is_association_certain
+    is false if the association with one of the two may have no effect.
     """
 
     id: str
@@ -343,6 +355,7 @@ class TransitGatewayAttachment:
     appliance_mode: bool = False
     policy_table_id: str | None = None
     shows_association: bool = False
+    is_association_certain: bool = True
 
 
 @dataclass(frozen=True, slots=True)

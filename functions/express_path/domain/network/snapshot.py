@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from typing import Any, NamedTuple, TypeVar, cast
 
+from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.claims import Claim, unlisted_tables
 from express_path.domain.network.resources import (
     Firewall,
@@ -159,21 +160,27 @@ class Snapshot:
     def vpc_attachments(self) -> Mapping[AttachedVpc, tuple[TransitGatewayAttachment, ...]]:
         """Every description of the transit gateway attachment of each VPC: of the available one, else of the first by id.
 
-        If accounts disagree about which one is available, of all that may be.
+        If it is not certain which one is available, of all that may be.
         """
         found: dict[AttachedVpc, tuple[TransitGatewayAttachment, ...]] = {}
         attachments = (self.transit_gateway_attachments or {}).values()
         described = {attachment.id: self.versions_of(attachment) for attachment in attachments}
         may_be_available = {
-            attachment_id: any(version.state == "available" for version in versions)
+            attachment_id: any(version.state in ("", "available") for version in versions)
             for attachment_id, versions in described.items()
         }
-        for attachment in sorted(attachments, key=lambda each: (not may_be_available[each.id], each.id)):
+        is_available = {
+            attachment_id: all(version.state == "available" for version in versions)
+            for attachment_id, versions in described.items()
+        }
+        for attachment in sorted(
+            attachments, key=lambda each: (not is_available[each.id], not may_be_available[each.id], each.id)
+        ):
             if attachment.resource_type != "vpc":
                 continue
             attached = AttachedVpc(attachment.transit_gateway_id, attachment.resource_id)
             known = found.get(attached, ())
-            is_certain = any(self.is_undisputed(each) and each.state == "available" for each in known)
+            is_certain = any(is_available[each.id] for each in known)
             if not known or (may_be_available[attachment.id] and not is_certain):
                 found[attached] = (*known, *described[attachment.id])
         return found
@@ -329,6 +336,12 @@ class Snapshot:
             and not express_name(prefix_list, self.region)
             and any(may_be_express_service(name, self.region) for name in (prefix_list.name, *prefix_list.other_names))
         )
+
+    @cached_property
+    def blocks_of_aws(self) -> frozenset[Cidr]:
+        """The blocks in the prefix lists that AWS owns."""
+        lists = (found for found in self.prefix_lists.values() if found.aws_owned)
+        return frozenset(block for found in lists for block in found.cidrs or ())
 
     @property
     def offers_express(self) -> bool:

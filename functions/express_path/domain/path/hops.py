@@ -212,11 +212,7 @@ def _follow_endpoint(
 ) -> Trace:
     if endpoint.endpoint_type == "gateway":
         return _end_at_gateway_endpoint(tracer, endpoint, route, addresses, state)
-    if endpoint.endpoint_type == "gatewayloadbalancer":
-        return follow_appliance_endpoint(tracer, endpoint, route, addresses, state)
-    return unresolved(
-        route, addresses, f"endpoints of type {endpoint.endpoint_type} are not supported as route targets"
-    )
+    return follow_appliance_endpoint(tracer, endpoint, route, addresses, state)
 
 
 def _end_at_gateway_endpoint(
@@ -230,11 +226,32 @@ def _end_at_gateway_endpoint(
     if endpoint.vpc_id != state.vpc_id:
         note = f"the endpoint is in {endpoint.vpc_id or 'a VPC that is not shown'}, and serves only its own VPC"
         return unresolved(route, addresses, note, kind)
+    if not endpoint.service_name:
+        return unresolved(route, addresses, "the endpoint's service is not shown", kind)
     if not is_express_service(endpoint.service_name, tracer.snapshot.region):
         return unresolved(route, addresses, f"the endpoint is for {endpoint.service_name}, another service", kind)
     if endpoint.state != "available":
-        return unresolved(route, addresses, f"the endpoint's state is {endpoint.state}, not available", kind)
+        return unresolved(route, addresses, _not_available("the endpoint's state", endpoint.state), kind)
     return terminal(route, addresses, Reason.ENDPOINT, kind=kind)
+
+
+def _not_available(name: str, state: str) -> str:
+    """Return why a resource in this state may not carry traffic. name says whose state it is."""
+    return f"{name} is {state}, not available" if state else f"{name} is not shown"
+
+
+def may_carry_nothing(trace: Trace, note: str) -> Trace:
+    """Return a trace beyond a hop that may carry nothing, because something about it is not shown: a NAT, or unknown.
+
+    A NAT is worse than not to be carried. note says what is not shown.
+    """
+    return trace.map(partial(_only_nat, note))
+
+
+def _only_nat(note: str, outcome: Outcome) -> Outcome:
+    if outcome.reason in NAT_REASONS or outcome.reason is Reason.UNRESOLVED_EGRESS:
+        return outcome
+    return replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note=note)
 
 
 _PEERING = "a peering connection carries only traffic to the peer VPC's own addresses"
@@ -266,30 +283,34 @@ UNREADABLE_TARGETS = {
 
 _FIREWALL_READS = "network-firewall:"
 """The reads that show which firewall an endpoint belongs to."""
-_FIREWALLS_NEEDED = (
-    "its appliance may translate traffic; to find its firewall: network-firewall:ListFirewalls, DescribeFirewall, "
-    "ListVpcEndpointAssociations, DescribeVpcEndpointAssociation"
+_APPLIANCE = "its appliance may translate traffic"
+_TO_FIND_IT = (
+    "to find its firewall: network-firewall:ListFirewalls, DescribeFirewall, ListVpcEndpointAssociations, "
+    "DescribeVpcEndpointAssociation"
 )
-_NO_FIREWALL = "no AWS Network Firewall that can be read names this endpoint, so its appliance may translate traffic"
-_ONLY_TAGGED = f"{_NO_FIREWALL}; its tag AWSNetworkFirewallManaged is no evidence, because anyone may set it"
+_NO_FIREWALL = "no AWS Network Firewall that can be read names this endpoint"
+_ONLY_TAGGED = "its tag AWSNetworkFirewallManaged is no evidence, because anyone may set it"
+_OTHER_TYPE = "endpoints of type {} are route targets only if a firewall names them; {}"
+_TYPE_NOT_SHOWN = "the endpoint's type is not shown"
 _ENDPOINT_UNLISTED = "the route table of the endpoint's subnet is not listed"
 
 
 def follow_appliance_endpoint(
     tracer: RouteTracer, endpoint: VpcEndpoint, route: Route, addresses: AddressSet, state: TraceState
 ) -> Trace:
-    """Continue from the subnet of a Gateway Load Balancer endpoint; Network Firewall endpoints have the same type.
+    """Continue from the subnet of a Gateway Load Balancer endpoint, or of an endpoint of any type that a firewall names.
 
     A NAT/Proxy firewall may translate traffic itself and send it out through its own NAT gateway
     (https://docs.aws.amazon.com/network-firewall/latest/developerguide/nfw-proxy-how-it-works.html). Every other
     firewall forwards traffic unchanged
     (https://docs.aws.amazon.com/network-firewall/latest/developerguide/firewall-policy-settings.html).
     """
-    kind = TargetKind.APPLIANCE_ENDPOINT
-    if endpoint.state != "available":
-        return unresolved(route, addresses, f"the endpoint's state is {endpoint.state}, not available", kind)
+    note = _not_available("the endpoint's state", endpoint.state)
+    if endpoint.state not in ("", "available"):
+        return unresolved(route, addresses, note, TargetKind.APPLIANCE_ENDPOINT)
     firewalls = tracer.snapshot.firewalls_of(endpoint)
-    return any_of(list(map(partial(_pass_appliance, tracer, endpoint, route, addresses, state), firewalls)))
+    trace = any_of(list(map(partial(_pass_appliance, tracer, endpoint, route, addresses, state), firewalls)))
+    return trace if endpoint.state else may_carry_nothing(trace, note)
 
 
 def _pass_appliance(
@@ -307,12 +328,17 @@ def _pass_appliance(
         return _leave_through_gateway(gateway_id, route, addresses)
     needs_firewalls = _needs_firewalls(tracer.snapshot)
     unknown = Unknown.PERMISSION if needs_firewalls else None
-    may_translate = _FIREWALLS_NEEDED if needs_firewalls else _may_translate(endpoint)
+    if not firewall and endpoint.endpoint_type not in ("", "gatewayloadbalancer"):
+        note = _OTHER_TYPE.format(endpoint.endpoint_type, _TO_FIND_IT if needs_firewalls else _NO_FIREWALL)
+        lacks = _FIREWALL_READS if needs_firewalls else ""
+        return unresolved(route, addresses, note, lacks=lacks, unknown=unknown)
+    may_translate = f"{_APPLIANCE}; {_TO_FIND_IT}" if needs_firewalls else _may_translate(endpoint)
     if state.skip_gateway_endpoints and not firewall:
         return unresolved(route, addresses, may_translate, kind, lacks=_FIREWALL_READS, unknown=unknown)
     # Only a firewall is known to leave the source as it is.
     onward = state if firewall else state._replace(sources=())
-    beyond = trace_from_any(tracer, endpoint.subnet_ids, addresses, onward, _ENDPOINT_UNLISTED)
+    unlisted = _ENDPOINT_UNLISTED if endpoint.endpoint_type else _TYPE_NOT_SHOWN
+    beyond = trace_from_any(tracer, endpoint.subnet_ids, addresses, onward, unlisted)
     lacks = _FIREWALL_READS if needs_firewalls else ""
     trace = beyond.map(_nat_behind_appliance) if firewall else behind_appliance(beyond, may_translate, lacks, unknown)
     return trace.via(hop_of(route, kind), route)
@@ -349,7 +375,8 @@ def _needs_firewalls(snapshot: Snapshot) -> bool:
 
 def _may_translate(endpoint: VpcEndpoint) -> str:
     """Return why it is not certain that the appliance of an endpoint of no firewall forwards traffic unchanged."""
-    return _ONLY_TAGGED if "AWSNetworkFirewallManaged" in endpoint.tags else _NO_FIREWALL
+    note = f"{_NO_FIREWALL}, so {_APPLIANCE}" if endpoint.endpoint_type else f"{_TYPE_NOT_SHOWN}, and {_NO_FIREWALL}"
+    return f"{note}; {_ONLY_TAGGED}" if "AWSNetworkFirewallManaged" in endpoint.tags else note
 
 
 def behind_appliance(trace: Trace, note: str, lacks: str = "", unknown: Unknown | None = None) -> Trace:
@@ -420,18 +447,18 @@ def _forward(
 def _interfaces_of(snapshot: Snapshot, target_id: str) -> list[NetworkInterface | None]:
     """Return the interface that a route's target is, or the primary one of an instance; None if it is not listed.
 
-    There are several if accounts disagree about it.
+    There are several if accounts disagree about it, or do not show which one is the primary one.
     """
     interfaces = snapshot.network_interfaces or {}
     if target_id in interfaces:
         return [*snapshot.versions_of(interfaces[target_id])]
     described = [version for interface in interfaces.values() for version in snapshot.versions_of(interface)]
-    attached = [version for version in described if version.instance_id == target_id]
-    attached.sort(key=lambda interface: (interface.device_index or 0, interface.id))
+    primary = [version for version in described if version.instance_id == target_id and version.may_be_primary]
+    primary.sort(key=lambda interface: (interface.device_index is None, interface.id))
     found: list[NetworkInterface | None] = []
-    for interface in attached:
+    for interface in primary:
         found.append(interface)
-        if snapshot.is_undisputed(interface):
+        if interface.device_index == 0 and snapshot.is_undisputed(interface):
             return found
     return [*found, None]
 
@@ -509,6 +536,7 @@ _BOTH_NEEDED = f"{_ATTACHMENTS_NEEDED} and ec2:SearchTransitGatewayRoutes"
 _ATTACHMENTS = "ec2:DescribeTransitGatewayAttachments"
 _POLICY_ENTRIES = "ec2:GetTransitGatewayPolicyTableEntries"
 _POLICY_TABLE = f"policy table {{}} decides; set networkRoleArn; its role needs {_POLICY_ENTRIES}"
+_NO_TABLE = "{} is associated with no route table or policy table now"
 _NO_ENTRY = "no entry of policy table {} matches it: add one to the policy table"
 _SERVES_ITS_VPC = (
     "gateway endpoint {} serves only its own VPC, not traffic from a transit gateway: give this VPC its own endpoint"
@@ -544,8 +572,9 @@ def _enter_transit_gateway(
     state: TraceState,
     attachment: TransitGatewayAttachment,
 ) -> Trace:
-    if attachment.state != "available":
-        return unresolved(route, addresses, f"the state of {attachment.id} is {attachment.state}, not available")
+    note = _not_available(f"the state of {attachment.id}", attachment.state)
+    if attachment.state not in ("", "available"):
+        return unresolved(route, addresses, note)
     possible = []
     covered = _covers_zone(tracer, attachment, state.zone)
     if False in covered:
@@ -554,7 +583,8 @@ def _enter_transit_gateway(
     if True in covered:
         beyond = _trace_from_table_of(tracer, attachment, addresses, state)
         possible.append(beyond.map(_certain_beyond_transit_gateway).via(hop_of(route), route))
-    return any_of(possible)
+    trace = any_of(possible)
+    return trace if attachment.state else may_carry_nothing(trace, note)
 
 
 def _covers_zone(tracer: RouteTracer, attachment: TransitGatewayAttachment, zone: str) -> set[bool]:
@@ -580,11 +610,17 @@ def _trace_from_table_of(
 ) -> Trace:
     """Continue from the route table or the policy table of a transit gateway that an attachment is associated with."""
     if attachment.policy_table_id:
-        return _trace_from_policy_table(tracer, attachment.policy_table_id, addresses, state)
-    if attachment.route_table_id is None:
+        trace = _trace_from_policy_table(tracer, attachment.policy_table_id, addresses, state)
+    elif attachment.route_table_id:
+        note = f"the route table of {attachment.id} cannot be read; {_TABLES_NEEDED}"
+        trace = _trace_from_transit_gateway_table(tracer, attachment.route_table_id, note, state, addresses)
+    elif attachment.shows_association:
+        return without_hop(addresses, Reason.UNRESOLVED_EGRESS, _NO_TABLE.format(attachment.id))
+    else:
         return _unread_tables(addresses, _BOTH_NEEDED)
-    note = f"the route table of {attachment.id} cannot be read; {_TABLES_NEEDED}"
-    return _trace_from_transit_gateway_table(tracer, attachment.route_table_id, note, state, addresses)
+    if attachment.is_association_certain:
+        return trace
+    return may_carry_nothing(trace, f"the association of {attachment.id} may have no effect now")
 
 
 def _trace_from_transit_gateway_table(
@@ -710,19 +746,19 @@ def _leave_transit_gateway(
     attachment: TransitGatewayAttachment,
 ) -> Trace:
     if attachment.resource_type not in ("vpc", "network-function"):
-        return unresolved(
-            route,
-            addresses,
-            f"traffic leaves through an attachment of type {attachment.resource_type}, which cannot be followed",
-        )
-    if attachment.state != "available":
-        return unresolved(route, addresses, f"the attachment's state is {attachment.state}, not available")
+        type_name = attachment.resource_type or "that is not shown"
+        note = f"traffic leaves through an attachment of type {type_name}, which cannot be followed"
+        return unresolved(route, addresses, note)
+    note = _not_available("the attachment's state", attachment.state)
+    if attachment.state not in ("", "available"):
+        return unresolved(route, addresses, note)
     if attachment.resource_type == "network-function":
         beyond = _trace_from_table_of(tracer, attachment, addresses, state)
     else:
         subnet_ids = _subnets_that_may_carry(tracer, attachment, state.zone)
         beyond = trace_from_any(tracer, subnet_ids, addresses, state, _ATTACHMENT_UNLISTED)
-    return beyond.via(hop_of(route), route)
+    trace = beyond.via(hop_of(route), route)
+    return trace if attachment.state else may_carry_nothing(trace, note)
 
 
 def _subnets_that_may_carry(tracer: RouteTracer, attachment: TransitGatewayAttachment, zone: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from express_path.domain.network.resources import (
     TargetKind,
 )
 from express_path.domain.network.snapshot import Snapshot, may_be_express_service
-from express_path.domain.path.hops import FOLLOW
+from express_path.domain.path.hops import FOLLOW, may_carry_nothing
 from express_path.domain.path.origins import Origin, Origins
 from express_path.domain.path.outcomes import (
     MAX_ROUTE_TABLES,
@@ -35,7 +35,7 @@ from express_path.domain.path.outcomes import (
     unresolved,
     without_hop,
 )
-from express_path.domain.path.reasons import NAT_REASONS, Reason, Unknown
+from express_path.domain.path.reasons import Reason, Unknown
 from express_path.domain.path.routing import (
     AddressSet,
     GoverningTables,
@@ -243,7 +243,8 @@ class Tracer:
             trace = FOLLOW[route.target_kind](self, route, addresses, state)
             return trace.map(partial(_with_note, note.format(route.target_id)))
         if not route.state:
-            return FOLLOW[route.target_kind](self, route, addresses, state).map(_unless_nat)
+            trace = FOLLOW[route.target_kind](self, route, addresses, state)
+            return may_carry_nothing(trace, "the route's state is not shown")
         if route.state != "active":
             return unresolved(route, addresses, f"the route's state is {route.state}")
         return FOLLOW[route.target_kind](self, route, addresses, state)
@@ -252,13 +253,6 @@ class Tracer:
 def _with_note(note: str, outcome: Outcome) -> Outcome:
     """Return an outcome that says something more."""
     return replace(outcome, note=f"{note}; {outcome.note}" if outcome.note else note)
-
-
-def _unless_nat(outcome: Outcome) -> Outcome:
-    """Return the outcome of a route whose state is not shown: a NAT, which is worse than a blackhole, or unknown."""
-    if outcome.reason in NAT_REASONS:
-        return outcome
-    return replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note="the route's state is not shown")
 
 
 def _is_independent(trace: Trace, state: TraceState) -> bool:
