@@ -771,11 +771,16 @@ def test_what_is_not_known_may_lead_back(network: Snapshot) -> None:
 
 
 LATTICE_LIST = PrefixList("pl-lattice", "com.amazonaws.us-east-1.vpc-lattice", Family.IPV4, None)
+READ_LIST = replace(LATTICE_LIST, cidrs=(parse_cidr("129.224.0.0/17"),))
 LEADS_NO_WHERE_ELSE = {
     "VPC Lattice's list": vpc(
         nat_routes=(route("pl-lattice", "VpcLattice"),), prefix_lists=by_id(EXPRESS_LIST, LATTICE_LIST)
     ),
     "link-local addresses": vpc(nat_routes=(route("169.254.171.0/24", "VpcLattice"),)),
+    "reserved IPv6 addresses": vpc(nat_routes=(route("fd00:ec2:80::/64", "VpcLattice"),)),
+    "a block of VPC Lattice's list": vpc(
+        nat_routes=(route("129.224.0.0/17", "VpcLattice"),), prefix_lists=by_id(EXPRESS_LIST, READ_LIST)
+    ),
     "a blackhole": vpc(nat_routes=(replace(NEW_TARGET, state="blackhole"),)),
     "a new target in another table than the NAT's": unread(
         subnets=(subnet("subnet-x"),), tables=(table("rtb-x", NEW_TARGET, subnets=("subnet-x",)),)
@@ -791,7 +796,7 @@ LEADS_NO_WHERE_ELSE = {
 
 @pytest.mark.parametrize("network", LEADS_NO_WHERE_ELSE.values(), ids=LEADS_NO_WHERE_ELSE)
 def test_unknown_target_that_leads_no_response_back_blocks_nothing(network: Snapshot) -> None:
-    """The addresses of AWS's own lists, and link-local ones, are never those of other VPCs."""
+    """The addresses of AWS's own lists, and those that it reserves in a VPC, are never those of other VPCs."""
     assert found_in(network) == []
 
 

@@ -42,7 +42,9 @@ _OTHER_TYPES = frozenset(
 _NOT_SHOWN = ""
 """In place of the id of a subnet that is not known."""
 _UNLISTED = "the route table of a subnet on the way is not listed"
-_LINK_LOCAL = parse_cidr("169.254.0.0/16")
+_RESERVED = (parse_cidr("169.254.0.0/16"), parse_cidr("fd00:ec2::/32"))
+"""The addresses inside a VPC that AWS reserves for its own services
+(https://docs.aws.amazon.com/vpc/latest/userguide/subnet-route-tables.html)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,13 +140,13 @@ def unknown_gateways(snapshot: Snapshot, vpc_id: str) -> list[str]:
 def _may_be_gateway(snapshot: Snapshot, route: Route) -> bool:
     """Return whether a route with a target that is not known may lead to other VPCs.
 
-    It does not if its destination is AWS's own, as in the routes of VPC Lattice
-    (https://docs.aws.amazon.com/vpc-lattice/latest/ug/security-groups.html#managed-prefix-list).
+    It does not if its destination is AWS's own, as in the routes of VPC Lattice, whose addresses are reserved ones and those of
+    its prefix lists (https://docs.aws.amazon.com/vpc-lattice/latest/ug/security-groups.html#managed-prefix-list).
     """
     if route.target_kind is not TargetKind.UNKNOWN or route.is_blackhole:
         return False
     if isinstance(route.destination, Cidr):
-        return not contains(_LINK_LOCAL, route.destination)
+        return not any(contains(block, route.destination) for block in (*_RESERVED, *snapshot.blocks_of_aws))
     prefix_list = snapshot.prefix_lists.get(route.destination)
     return prefix_list is None or not prefix_list.aws_owned
 
