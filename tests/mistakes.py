@@ -150,13 +150,13 @@ MISTAKES = (
     Mistake(
         "an IPv6 list that was not seen does not exist",
         TRACING,
-        "return Family.IPV6 not in known and not self.snapshot.lists_ipv6_prefix_lists",
+        "return Family.IPV6 not in known and not origin.shows_ipv6_lists",
         "return False",
     ),
     Mistake(
         "an IPv6 list may be unseen although all lists were read",
         TRACING,
-        "return Family.IPV6 not in known and not self.snapshot.lists_ipv6_prefix_lists",
+        "return Family.IPV6 not in known and not origin.shows_ipv6_lists",
         "return Family.IPV6 not in known",
     ),
     Mistake(

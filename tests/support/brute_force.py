@@ -162,9 +162,9 @@ class BruteForce:
         return self.compliance(reason), reason
 
     def may_have_another_list(self) -> bool:
-        """Return whether S3 Express may have an IPv6 list that nobody has seen."""
+        """Return whether S3 Express may have an IPv6 list that the account has not seen: another one may have looked earlier."""
         families = {found.family.value for found in (*self.express_prefix_lists(), *self.doubtful_prefix_lists())}
-        return "IPv6" not in families and not any(view.lists_ipv6_prefix_lists for view in self.views)
+        return "IPv6" not in families and not self.snapshot.lists_ipv6_prefix_lists
 
     def leads_somewhere_by_ipv6(self, table: RouteTable, lists: Lists) -> bool:
         """Return whether a table has a route, other than a local one, that may match an IPv6 address."""

@@ -37,6 +37,7 @@ def owned(whole: Snapshot) -> Snapshot:
     of_vpc = lambda resource: replace(resource, owner_id=OWNERS[resource.vpc_id])  # noqa: E731  # two short functions
     return replace(
         whole,
+        others_with_ipv6_lists=frozenset({NEIGHBOUR} if whole.lists_ipv6_prefix_lists else ()),
         vpcs={key: replace(vpc, owner_id=OWNERS[key]) for key, vpc in whole.vpcs.items()},
         subnets={key: of_vpc(subnet) for key, subnet in whole.subnets.items()},
         route_tables={key: of_vpc(table) for key, table in whole.route_tables.items()},
@@ -423,9 +424,7 @@ def names_what_only_others_list(before: Snapshot, others: Snapshot, subnet_id: s
     table_is_unseen = not any(tracer.traces_of(before.subnets[subnet_id]))
     # A firewall and its endpoint associations name endpoints, and no endpoint names its firewall.
     shows_firewall = bool(evidence_of_firewalls(others, before) - evidence_of_firewalls(before, before))
-    # AWS's lists are the same for every account of a Region, so any account shows that there is no IPv6 list.
-    shows_lists = others.lists_ipv6_prefix_lists and not before.lists_ipv6_prefix_lists
-    return table_is_unseen or shows_firewall or shows_lists
+    return table_is_unseen or shows_firewall
 
 
 def evidence_of_firewalls(shown: Snapshot, before: Snapshot) -> set[object]:

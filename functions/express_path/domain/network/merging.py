@@ -63,7 +63,7 @@ def merged(snapshots: Sequence[Snapshot]) -> Snapshot:
             _in_order([each.prefix_lists for each in snapshots]) or {}, partial(_prefix_lists, first.region)
         ),
         firewalls=merging.optional([each.firewalls for each in snapshots], _firewall),
-        lists_ipv6_prefix_lists=any(each.lists_ipv6_prefix_lists for each in snapshots),
+        others_with_ipv6_lists=frozenset(each.account_id for each in others if each.lists_ipv6_prefix_lists),
         network_interfaces=merging.optional([each.network_interfaces for each in snapshots]),
         instances=_firsts([each.instances for each in snapshots]) or {},
         transit_gateway_attachments=merging.optional(

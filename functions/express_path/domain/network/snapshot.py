@@ -84,7 +84,8 @@ class Snapshot:
     transit_gateway_connects has what may be the transport attachment of each Connect attachment; empty if it is not shown.
     interfaces_listed_in are the VPCs of which network_interfaces has every interface that forwards traffic.
     core_network_attachments are the VPC attachments of Cloud WAN core networks, whose ARN stands for the transit gateway.
-    lists_ipv6_prefix_lists is true if DescribeManagedPrefixLists, the only call that shows all IPv6 lists, was read.
+    lists_ipv6_prefix_lists is true if account_id read DescribeManagedPrefixLists, the only call that shows all IPv6 lists, and
+    others_with_ipv6_lists are the other accounts that did.
     versions are further descriptions of resources about which accounts disagree, and disputed_tables the different claims
     of route tables on a subnet, both by id. Each of them may be right. has_several_accounts is true if others than account_id
     saw parts of the network.
@@ -111,6 +112,7 @@ class Snapshot:
     shared_subnet_ids: frozenset[str] | None = None
     firewalls: Mapping[str, Firewall] | None = None
     lists_ipv6_prefix_lists: bool = False
+    others_with_ipv6_lists: frozenset[str] = frozenset()
     denied: tuple[str, ...] = ()
     denied_to_role: tuple[str, ...] = ()
     foreign_subnet_ids: frozenset[str] = frozenset()
@@ -342,6 +344,12 @@ class Snapshot:
         """The blocks in the prefix lists that AWS owns."""
         lists = (found for found in self.prefix_lists.values() if found.aws_owned)
         return frozenset(block for found in lists for block in found.cidrs or ())
+
+    def shows_ipv6_lists_to(self, account_id: str) -> bool:
+        """Return whether an account itself read all IPv6 lists; what another one read may be older. Empty: any account."""
+        if account_id == self.account_id or not (account_id or self.has_several_accounts):
+            return self.lists_ipv6_prefix_lists
+        return account_id in self.others_with_ipv6_lists
 
     @property
     def offers_express(self) -> bool:

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 from express_path.domain.network.addresses import Cidr, Family, parse_cidr
 from express_path.domain.network.resources import BlockMode, RouteTable, Subnet, TargetKind
+from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.hops import UNREADABLE_TARGETS
 from express_path.domain.path.routing import RoutingIndexes
 
@@ -54,7 +55,8 @@ class Origin(NamedTuple):
     """Everything that decides where S3 Express traffic from a subnet leads: subnets with equal origins share a trace.
 
     zone is empty if no path from the route table can lead to a transit gateway, because only these distinguish zones. sources
-    are the subnet's CIDR blocks; empty unless it may lead to a policy table, which may distinguish them.
+    are the subnet's CIDR blocks; empty unless it may lead to a policy table, which may distinguish them. shows_ipv6_lists is
+    true if the subnet has IPv6 addresses, and its owner read all IPv6 prefix lists.
     """
 
     table_id: str
@@ -62,24 +64,26 @@ class Origin(NamedTuple):
     zone: str
     block_mode: BlockMode
     sources: tuple[Cidr, ...] = ()
+    shows_ipv6_lists: bool = False
 
 
 class Origins:
     """Finds the origins of the subnets of one snapshot."""
 
-    def __init__(self, indexes: RoutingIndexes, *, has_transit_gateways: bool, has_policy_tables: bool) -> None:
+    def __init__(self, indexes: RoutingIndexes, snapshot: Snapshot) -> None:
         """Start without knowing any route table."""
         self._indexes = indexes
-        self._has_transit_gateways = has_transit_gateways
-        self._has_policy_tables = has_policy_tables
+        self._snapshot = snapshot
         self._distinguishes_zones: dict[str, bool] = {}
 
     def origin_of(self, table: RouteTable, subnet: Subnet) -> Origin:
         """Return the origin of traffic from a subnet that a table governs."""
-        if not (self._has_transit_gateways and self._may_lead_to_transit_gateway(table)):
-            return Origin(table.id, families_of(subnet), "", subnet.block_mode)
-        sources = _sources(subnet) if self._has_policy_tables else ()
-        return Origin(table.id, families_of(subnet), subnet.availability_zone_id, subnet.block_mode, sources)
+        families, zone, sources = families_of(subnet), "", tuple[Cidr, ...]()
+        if self._snapshot.transit_gateway_attachments and self._may_lead_to_transit_gateway(table):
+            zone = subnet.availability_zone_id
+            sources = _sources(subnet) if self._snapshot.transit_gateway_policy_tables else ()
+        shows_ipv6_lists = families.ipv6 and self._snapshot.shows_ipv6_lists_to(subnet.owner_id)
+        return Origin(table.id, families, zone, subnet.block_mode, sources, shows_ipv6_lists)
 
     def _may_lead_to_transit_gateway(self, table: RouteTable) -> bool:
         """Return whether a path from a table may lead to a transit gateway, at once or beyond other hops."""

@@ -36,8 +36,9 @@ class GoverningTables:
         """Return why the route table that governs a subnet cannot be determined, and what is not known, if that is a read."""
         claiming = sorted(table.id for table in self.claiming_tables(subnet))
         if subnet.id in self._snapshot.disputed_tables:
-            other = ["one that is not known"] if None in self.possible_tables(subnet) else []
-            return f"accounts disagree about its route table: {' or '.join([*claiming, *other])}", None
+            if not all(self._tables_of(claim, subnet) for claim in self._claims_on(subnet)):
+                claiming.append("one that is not known")
+            return f"accounts disagree about its route table: {' or '.join(claiming)}", None
         if claiming:
             return f"{' and '.join(claiming)} both claim the subnet: associate it with one of them", None
         claim = self.claims.claim_on(subnet)

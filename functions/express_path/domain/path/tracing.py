@@ -82,11 +82,7 @@ class Tracer:
         self.snapshot = snapshot
         self._governing = GoverningTables(snapshot, claims)
         self.indexes = RoutingIndexes(snapshot)
-        self._origins = Origins(
-            self.indexes,
-            has_transit_gateways=bool(snapshot.transit_gateway_attachments),
-            has_policy_tables=bool(snapshot.transit_gateway_policy_tables),
-        )
+        self._origins = Origins(self.indexes, snapshot)
         self._from_origins: dict[Origin, tuple[Trace, ...]] = {}
         self._beyond_hops: dict[_TraceKey, Trace] = {}
 
@@ -170,21 +166,20 @@ class Tracer:
             name = next(name for name in names if may_be_express_service(name, self.snapshot.region))
             note = _DOUBTFUL.format(prefix_list.id, name)
             yield from _unknown_addresses(index, origin, prefix_list.family, note)
-        if origin.families.ipv6 and self._may_have_unseen_ipv6_list and index.has_other_than_local(Family.IPV6):
+        if origin.families.ipv6 and self._may_have_unseen_ipv6_list(origin) and index.has_other_than_local(Family.IPV6):
             unseen, lacks = AddressSet(Cidr(Family.IPV6, 0, 0)), "ec2:DescribeManagedPrefixLists"
             yield without_hop(
                 unseen, Reason.UNRESOLVED_EGRESS, _IPV6_LIST_UNSEEN, lacks=lacks, unknown=Unknown.PERMISSION
             )
 
-    @property
-    def _may_have_unseen_ipv6_list(self) -> bool:
+    def _may_have_unseen_ipv6_list(self, origin: Origin) -> bool:
         """Return whether there may be an IPv6 list: only DescribeManagedPrefixLists shows that there is none.
 
         https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeManagedPrefixLists.html
         """
         lists = (*self.snapshot.express_prefix_lists, *self.snapshot.doubtful_prefix_lists)
         known = {prefix_list.family for prefix_list in lists}
-        return Family.IPV6 not in known and not self.snapshot.lists_ipv6_prefix_lists
+        return Family.IPV6 not in known and not origin.shows_ipv6_lists
 
     def trace(self, table: AnyRouteTable, block: Cidr, state: TraceState) -> Trace:
         """Follow a block of addresses from a route table; a second lookup in the same table is a loop."""
