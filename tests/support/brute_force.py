@@ -485,7 +485,7 @@ class BruteForce:
                 is_proxy = by_gateway or any(firewall.is_proxy for firewall in versions)
                 translates = is_proxy and not all(firewall.forwards for firewall in versions)
                 fates |= frozenset({"NAT_BEHIND_APPLIANCE"}) if translates else beyond
-        return fates if found.state else only_nats(fates)
+        return fates if found.state else fates | UNKNOWN
 
     def firewalls_of(self, endpoint: VpcEndpoint) -> list[list[Firewall]]:
         """Return the descriptions of each firewall to which an endpoint may belong, or nothing for any other appliance."""
@@ -610,7 +610,7 @@ class BruteForce:
             fates |= DROPPED
         if False in left_out:
             fates |= frozenset(map(beyond, self.cross_from(address, attachment, walk)))
-        return fates if attachment.state else only_nats(fates)
+        return fates if attachment.state else fates | UNKNOWN
 
     def are_left_out(self, attachment: TransitGatewayAttachment, zone: str) -> set[bool]:
         """Return whether it is certain, by each combination of descriptions, that no subnet is in an Availability Zone."""
@@ -624,7 +624,7 @@ class BruteForce:
     def cross_from(self, address: Address, attachment: TransitGatewayAttachment, walk: Walk) -> frozenset[str]:
         """Return the reasons for an address that follows the table of an attachment."""
         fates = UNKNOWN if attachment.policy_table_id else self.cross(address, attachment.route_table_id, walk)
-        return fates if attachment.is_association_certain else only_nats(fates)
+        return fates if attachment.is_association_certain else fates | UNKNOWN
 
     def cross(self, address: Address, table_id: str | None, walk: Walk) -> frozenset[str]:
         """Return the reasons for an address that follows a transit gateway's route table."""
@@ -655,7 +655,7 @@ class BruteForce:
             fates = self.cross_from(address, to, walk)
         elif to.resource_type == "vpc" and to.subnet_ids:
             fates = union(self.leave_subnet(address, subnet_id, walk) for subnet_id in self.entries(to, walk.zone))
-        return fates if to.state else only_nats(fates)
+        return fates if to.state else fates | UNKNOWN
 
     def entries(self, attachment: TransitGatewayAttachment, zone: str) -> tuple[str, ...]:
         """Return the attachment subnets that traffic may enter: those of its own zone, or all if there are none."""

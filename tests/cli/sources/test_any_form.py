@@ -37,7 +37,8 @@ from tests.support.new_forms import (
 NETWORKS = (
     *("nat-instance-beside-the-endpoint", "regional-nat-gateway-own-table", "customer-list-to-nat"),
     *("transit-gateway-inspection-vpc", "transit-gateway-prefix-list-reference", "transit-gateway-firewall-attachment"),
-    *("transit-gateway-policy-table-entries", "transit-gateway-connect-attachment"),
+    *("transit-gateway-policy-table-entries", "transit-gateway-connect-attachment", "transit-gateway-states-not-shown"),
+    *("firewall-endpoint-of-another-type", "instance-without-a-device-index"),
     *(
         "firewall-in-another-vpc",
         "proxy-firewall-by-its-nat-gateway",
@@ -142,6 +143,15 @@ MAY_IMPROVE: Mapping[str, str] = {
     "AdditionalRoutesAvailable": "pagination: it is there and true if routes are missing",
 }
 """The keys whose new values may make a verdict better, with the reason. They may hide nothing all the same."""
+_LISTS = "it holds what is read: what is not there cannot be followed"
+MAY_HIDE: Mapping[str, str] = {
+    **MAY_IMPROVE,
+    **BAD_INPUT,
+    **dict.fromkeys(("GatewayId", "TransitGatewayPolicyTableId", "TargetRouteTableId"), _REFERENCE),
+    **dict.fromkeys(("Association", "FirewallStatus", "TransitGatewayAttachments", "us-east-1a", "us-east-1b"), _LISTS),
+    "Main": "an association that names nothing may be with any subnet",
+}
+"""The keys because of whose absence a NAT may be unknown, with the reason. Without any other key, a NAT stays a NAT."""
 
 
 Documents = dict[str, Any]
@@ -256,6 +266,9 @@ def try_all(
             continue
         for subnet_id, old in before.items():
             assert is_no_better(after.get(subnet_id), old), (mutation, old.annotation, after[subnet_id].annotation)
+            if mutation.kind in ("missing", "null") and mutation.key not in MAY_HIDE:
+                is_found = old.compliance is Compliance.NON_COMPLIANT
+                assert not is_found or after[subnet_id].compliance is old.compliance, (mutation, after[subnet_id])
 
 
 def is_about(mutation: Mutation, files: Documents, word: str) -> bool:

@@ -5,6 +5,7 @@ Paths may have MAX_ROUTE_TABLES route tables. The functions that call each other
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -241,17 +242,16 @@ def _not_available(name: str, state: str) -> str:
 
 
 def may_carry_nothing(trace: Trace, note: str) -> Trace:
-    """Return a trace beyond a hop that may carry nothing, because something about it is not shown: a NAT, or unknown.
+    """Return a trace beyond a hop that may carry nothing, because something about it is not shown: then it is unknown.
 
-    A NAT is worse than not to be carried. note says what is not shown.
+    note says what is not shown.
     """
-    return trace.map(partial(_only_nat, note))
-
-
-def _only_nat(note: str, outcome: Outcome) -> Outcome:
-    if outcome.reason in NAT_REASONS or outcome.reason is Reason.UNRESOLVED_EGRESS:
-        return outcome
-    return replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note=note)
+    results = []
+    for traced in trace.results:
+        certain = [outcome for outcome in traced.outcomes if outcome.reason is not Reason.UNRESOLVED_EGRESS]
+        unknown = [replace(outcome, reason=Reason.UNRESOLVED_EGRESS, note=note, is_closed=False) for outcome in certain]
+        results.append(TracedAddresses(traced.addresses, (*traced.outcomes, *unknown)))
+    return Trace(tuple(results), trace.consulted)
 
 
 _PEERING = "a peering connection carries only traffic to the peer VPC's own addresses"
@@ -454,13 +454,11 @@ def _interfaces_of(snapshot: Snapshot, target_id: str) -> list[NetworkInterface 
         return [*snapshot.versions_of(interfaces[target_id])]
     described = [version for interface in interfaces.values() for version in snapshot.versions_of(interface)]
     primary = [version for version in described if version.instance_id == target_id and version.may_be_primary]
-    primary.sort(key=lambda interface: (interface.device_index is None, interface.id))
-    found: list[NetworkInterface | None] = []
-    for interface in primary:
-        found.append(interface)
-        if interface.device_index == 0 and snapshot.is_undisputed(interface):
-            return found
-    return [*found, None]
+    first_of = Counter(version.id for version in primary if version.device_index == 0)
+    certain = [key for key, count in first_of.items() if count == len(snapshot.versions_of(interfaces[key]))]
+    if len(certain) == 1:
+        return [version for version in primary if version.id == certain[0]]
+    return [*primary, None]
 
 
 def _trace_forwarded(tracer: RouteTracer, interface: NetworkInterface, next_table: NextTable, block: Cidr) -> Trace:
@@ -745,15 +743,17 @@ def _leave_transit_gateway(
     state: TraceState,
     attachment: TransitGatewayAttachment,
 ) -> Trace:
-    if attachment.resource_type not in ("vpc", "network-function"):
-        type_name = attachment.resource_type or "that is not shown"
-        note = f"traffic leaves through an attachment of type {type_name}, which cannot be followed"
+    if attachment.resource_type not in ("vpc", "network-function", ""):
+        note = f"traffic leaves through an attachment of type {attachment.resource_type}, which cannot be followed"
         return unresolved(route, addresses, note)
     note = _not_available("the attachment's state", attachment.state)
     if attachment.state not in ("", "available"):
         return unresolved(route, addresses, note)
     if attachment.resource_type == "network-function":
         beyond = _trace_from_table_of(tracer, attachment, addresses, state)
+    elif not attachment.resource_type:
+        note = "the attachment's type is not shown"
+        beyond = may_carry_nothing(_trace_from_table_of(tracer, attachment, addresses, state), note)
     else:
         subnet_ids = _subnets_that_may_carry(tracer, attachment, state.zone)
         beyond = trace_from_any(tracer, subnet_ids, addresses, state, _ATTACHMENT_UNLISTED)
