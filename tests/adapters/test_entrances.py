@@ -79,12 +79,26 @@ def test_list_that_only_another_table_of_the_transit_gateway_names_is_read(aws: 
 
 
 def test_nothing_is_read_without_a_route_to_a_gateway(aws: Aws, sandbox: Sandbox, builder: Builder) -> None:
-    """Most VPCs need no further call."""
+    """Most VPCs need only the call that shows that they are not attached to a transit gateway."""
     vpc = Private(builder)
     snapshot = SnapshotReader(aws).read(ACCOUNT, vpc.vpc, RuleParameters())
     sandbox.calls.clear()
     assert with_entrances(aws, SnapshotReader(aws), snapshot, vpc.vpc, "") is snapshot
-    assert len(sandbox.calls) == 0
+    assert sandbox.calls.operations("ec2") == ["DescribeTransitGatewayVpcAttachments"]
+
+
+def test_tables_are_read_for_an_attached_vpc_without_a_way_back(aws: Aws, builder: Builder) -> None:
+    """What a transit gateway leads to a VPC consults its tables, whether or not a response could return this way."""
+    hub = Hub(builder)
+
+    def hide(parsed: dict[str, list[dict[str, list[dict[str, object]]]]], **_: object) -> None:
+        """Show no route to a transit gateway."""
+        for table in parsed["RouteTables"]:
+            table["Routes"] = [route for route in table["Routes"] if "TransitGatewayId" not in route]
+
+    aws.ec2.meta.events.register("after-call.ec2.DescribeRouteTables", hide)
+    for vpc_id in (hub.vpc, None):
+        assert codes(read(aws, vpc_id), hub.egress_table) == ["TRANSIT_TRAFFIC"]
 
 
 def test_attachments_are_read_where_the_way_back_is_hidden(aws: Aws, builder: Builder) -> None:

@@ -23,19 +23,20 @@ from express_path.fields import Description
 def with_entrances(aws: Aws, reader: SnapshotReader, snapshot: Snapshot, vpc_id: str | None, role_arn: str) -> Snapshot:
     """Add what shows whether traffic of other VPCs enters a VPC, or any VPC of the account's Region if vpc_id is None.
 
-    Nothing is read if no table leads to a transit gateway or a core network, or may do so. Whatever is denied is missing.
-    Raise ApiError for any other failure.
+    If no table leads to a transit gateway or a core network, or may do so, the transit gateways' tables are read only for a VPC
+    that is attached to one. Whatever is denied is missing. Raise ApiError for any other failure.
     """
     tables = [table for table in snapshot.route_tables.values() if vpc_id in (None, table.vpc_id)]
     optional = OptionalReads()
     gateways, networks = target_ids(tables, TargetKind.TRANSIT_GATEWAY), target_ids(tables, TargetKind.CORE_NETWORK)
     is_hidden = any(unknown_gateways(snapshot, found) for found in {table.vpc_id for table in tables})
-    if not (gateways or networks or is_hidden):
+    is_attached = not (gateways or networks or is_hidden) and _is_attached(aws, snapshot, vpc_id, optional)
+    if not (gateways or networks or is_hidden or is_attached):
         return snapshot
-    if is_hidden and snapshot.transit_gateway_attachments is None:
+    if snapshot.transit_gateway_attachments is None and (is_hidden or is_attached):
         attachments = read_transit_gateways(aws, optional).attachments
         snapshot = replace(snapshot, transit_gateway_attachments=attachments)
-    if gateways or is_hidden:
+    if gateways or is_hidden or is_attached:
         snapshot = reader.with_lists_of_transit_gateways(_with_tables(aws, snapshot, optional), optional)
         role = optional.read(partial(assuming, aws, role_arn, reader.external_id)) if role_arn else None
         if role:
@@ -48,6 +49,15 @@ def with_entrances(aws: Aws, reader: SnapshotReader, snapshot: Snapshot, vpc_id:
     if networks:
         snapshot = replace(snapshot, core_network_attachments=optional.read(partial(_core_attachments, aws, tables)))
     return replace(snapshot, denied=tuple(dict.fromkeys((*snapshot.denied, *optional.denied))))
+
+
+def _is_attached(aws: Aws, snapshot: Snapshot, vpc_id: str | None, optional: OptionalReads) -> bool:
+    """Return whether a VPC, or any VPC if vpc_id is None, is attached to a transit gateway, as far as that can be read."""
+    if snapshot.transit_gateway_attachments is not None:
+        return any(vpc_id in (None, attached) for attached in snapshot.attachments_by_vpc)
+    of_vpc = {"Filters": [{"Name": "vpc-id", "Values": [vpc_id]}]} if vpc_id else {}
+    operation, field = "describe_transit_gateway_vpc_attachments", "TransitGatewayVpcAttachments"
+    return bool(optional.read(lambda: pages(aws.ec2, "ec2", operation, field, **of_vpc)))
 
 
 def _with_tables(aws: Aws, snapshot: Snapshot, optional: OptionalReads) -> Snapshot:

@@ -741,9 +741,12 @@ def test_traffic_comes_where_the_way_back_is_hidden(network: Snapshot) -> None:
     assert found_in(network) == [Blocker.TRANSIT_TRAFFIC]
 
 
-def test_nothing_comes_where_no_table_leads_back() -> None:
-    """No response could return, whatever the transit gateway's tables say."""
-    assert found_in(hidden()) == []
+def test_transit_gateways_tables_decide_even_if_no_table_leads_back() -> None:
+    """Responses may return another way, such as over a VPN. If no table is known to lead here, nothing comes."""
+    assert found_in(hidden()) == [Blocker.TRANSIT_TRAFFIC]
+    assert found_in(vpc(nat_routes=(), transit_routes=(route("10.0.0.0/8", "tgw-attach-1"),))) == []
+    assert found_in(vpc(nat_routes=(), transit_routes=None)) == []
+    assert found_in(replace(hidden(), transit_gateway_route_tables=None)) == []
 
 
 MAY_LEAD_BACK = {

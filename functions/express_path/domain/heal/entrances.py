@@ -56,6 +56,8 @@ class Entrance:
     each subnet of the VPC may be one of its subnets. If accounts disagree about the attachment, subnet_ids has the subnets
     that any of them shows. If connect_ids is not empty, traffic enters in the tunnels of these Connect attachments, which
     run over attachment_id or may do so, and subnet_ids are those from which an appliance at their end may send it on.
+    leads_back is false if no table of the VPC leads to such a gateway, or may do so: then traffic comes only if a table of
+    the transit gateway leads it here.
     """
 
     kind: TargetKind
@@ -63,25 +65,28 @@ class Entrance:
     attachment_id: str
     subnet_ids: tuple[str, ...]
     connect_ids: tuple[str, ...] = ()
+    leads_back: bool = True
 
 
 def entrances(snapshot: Snapshot, vpc_id: str) -> Iterator[Entrance]:
-    """Yield where traffic of other VPCs may enter a VPC; nowhere if no table of the VPC leads back to a gateway."""
+    """Yield where traffic of other VPCs may enter a VPC."""
     tables, subnet_ids = _tables_of(snapshot, vpc_id), _subnets_of(snapshot, vpc_id)
     named = [(kind, gateway_id) for kind in _GATEWAYS for gateway_id in target_ids(tables, kind)]
     named += [(TargetKind.UNKNOWN, target_id) for target_id in unknown_gateways(snapshot, vpc_id)]
-    if not named:
-        return
     attached = set()
     for attachment in snapshot.attachments_by_vpc.get(vpc_id, ()):
         versions = [version for version in snapshot.versions_of(attachment) if version.state not in _GONE]
         is_core = attachment.id in (snapshot.core_network_attachments or {})
+        if is_core and not named:
+            continue  # the routes of a core network are not read
         kind = TargetKind.CORE_NETWORK if is_core else TargetKind.TRANSIT_GATEWAY
         of_attachment = {subnet_id for version in versions for subnet_id in version.subnet_ids or subnet_ids}
         for gateway_id in sorted({version.transit_gateway_id for version in versions}):
             attached.add(gateway_id)
-            yield Entrance(kind, gateway_id, attachment.id, tuple(sorted(of_attachment)))
-            connect_ids = () if is_core else tuple(_connects_over(snapshot, attachment.id, gateway_id))
+            yield Entrance(kind, gateway_id, attachment.id, tuple(sorted(of_attachment)), leads_back=bool(named))
+            if is_core or not named:
+                continue
+            connect_ids = tuple(_connects_over(snapshot, attachment.id, gateway_id))
             appliances = _appliance_subnets(snapshot, vpc_id, subnet_ids) if connect_ids else ()
             if appliances:
                 yield Entrance(kind, gateway_id, attachment.id, appliances, connect_ids)

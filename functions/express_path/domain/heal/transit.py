@@ -70,6 +70,8 @@ def transit_concerns(
                 _FIX.format(entrance.gateway_id, vpc_id),
             )
             continue
+        if not entrance.leads_back:
+            continue
         decides, leading = "", next(_tables_that_lead_to(tracer, entrance, _blocks(concerned)), None)
         if leading:
             decides = _what_is_unclear(tracer, vpc_id, entrance, leading, concerned)
@@ -117,7 +119,7 @@ def cut_off(tracer: Tracer, vpc_id: str) -> Iterator[CutOff]:
             and not _is_whole(tracer, entrance, blocks)
             and _may_come_without_endpoints(tracer, vpc_id, entrance)
         )
-        if not may_come_here:
+        if not (surely_comes or (entrance.leads_back and may_come_here)):
             continue
         certain: dict[tuple[str, str], bool] = {}
         for ends in to_endpoints.values():
