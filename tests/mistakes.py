@@ -38,8 +38,9 @@ MISTAKES = (
     Mistake(
         "an association of a main table with a subnet is skipped",
         CLAIMS,
-        "if association.subnet_id:",
-        "if association.subnet_id and not association.main and not any(a.main for a in table.associations):",
+        "if association.subnet_id:\n                    _claim(",
+        "if association.subnet_id and not association.main and not any(a.main for a in table.associations):\n"
+        "                    _claim(",
     ),
     Mistake(
         "a table that a gateway is associated with is skipped",
