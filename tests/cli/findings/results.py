@@ -100,6 +100,8 @@ LINKING = (
         "\u00e9gh-3",
         "me@0123456789abcdef",
         "GL-5",
+        "[vulnerability:3]",
+        '[wiki_page:"a b"]',
         "!6",
         "$7",
         "&8",
@@ -109,7 +111,7 @@ LINKING = (
 )
 """Texts of which GitHub or GitLab makes a link or a mention."""
 LINKS = re.compile(
-    r"://\w|www\.|[\w.+-]@[\w-]+\.\w|@\w|[#!$&]\d|[~%][\w\"]|(?<![a-z\d])g[hl]-\d",
+    r"://\w|www\.|[\w.+-]@[\w-]+\.\w|@\w|[#!$&]\d|[~%][\w\"]|(?<![a-z\d])g[hl]-\d|\[\w+:[^\[\]]+\]",
     re.IGNORECASE,
 )
 """What is a link or a mention: https://github.github.com/gfm/#autolinks-extension-,

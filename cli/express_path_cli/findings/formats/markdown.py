@@ -33,7 +33,8 @@ _CODES = {*_NAMED, "NAT"}
 LINKING = re.compile(
     r"""@(?=[\w.\\]) | :(?=//) | (?<=ww)w(?=\.)  # mentions, addresses of e-mail, links
     | [#!$&](?=\d) | (?<=(?<![a-z\d])g[hl])-(?=\d)  # issues, requests, and the like
-    | [~%](?=["\w\\])  # labels and milestones of GitLab""",
+    | [~%](?=["\w\\])  # labels and milestones of GitLab
+    | (?<=\w):(?=[^\[\]\\]+\\?\])  # what GitLab links by its kind, such as [vulnerability:3]""",
     re.IGNORECASE | re.VERBOSE,
 )
 """The character without which GitHub and GitLab make no link or mention of a text, escaped or not. Letters of other alphabets
