@@ -23,7 +23,7 @@ LAB_SERVER := $(if $(shell command -v go),build/lab/versitygw)
 LOCKS := functions/requirements requirements/build requirements/dev requirements/command requirements/tools
 SAM_BUILD = .venv-tools/bin/sam build && cd integrations && ../.venv-tools/bin/sam build
 .DELETE_ON_ERROR:
-.PHONY: help setup demo sandbox bench path-lab test check verify faults mistakes lint types template site compiled acceptance \
+.PHONY: help setup demo sandbox bench path-lab test check verify faults answers mistakes lint types template site compiled acceptance \
 	acceptance-clean dist image audit org-package browser lock
 
 ##@ Use
@@ -52,7 +52,7 @@ test: ## Everything that a change needs: style, types, templates, the build, and
 	$(if $(MEASURE),.venv/bin/coverage report --omit='functions/express_path/domain/*' --fail-under=90)
 check: test ## The same as `make test`.
 verify: export MEASURE := all
-verify: test faults mistakes org-package $(NODE) $(LAB_SERVER) build/wheels/.ready ## make test, and what takes long: every fault, deliberate mistakes, Terraform, a release, the lab, an organization.
+verify: test faults answers mistakes org-package $(NODE) $(LAB_SERVER) build/wheels/.ready ## make test, and what takes long: every fault and answer, deliberate mistakes, Terraform, a release, the lab, an organization.
 	.venv/bin/python -m pytest -m long $(PYTEST_FLAGS)
 	$(MAKE) acceptance
 	CLIENTS_TURNS=1 CLIENTS_SECONDS=2 .venv/bin/python -m benchmarks
@@ -63,6 +63,8 @@ acceptance-clean: $(VENV) ## Delete what the acceptance run RUN=... has left in 
 	@CLEAN=1 .venv/bin/python -m acceptance
 faults: $(VENV) ## Let each step of each runbook go wrong in each way, and print the result of the heals and undos.
 	.venv/bin/python -m pytest -q --no-header -n auto tests/runbooks/faults.py
+answers: $(VENV) ## Play the story with each answer that AWS may give where nothing says which, and print what becomes of it.
+	.venv/bin/python -m pytest -q --no-header -n auto --show-capture=no tests/answers/play.py
 mistakes: $(VENV) ## Make deliberate mistakes in a copy of the engine, and print which test finds each.
 	.venv/bin/python -m tests.mistakes
 lint: $(TOOLS) ## Check style and imports. To repair: .venv-tools/bin/ruff check --fix, .venv-tools/bin/ruff format.

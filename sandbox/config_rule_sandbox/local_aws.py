@@ -95,6 +95,13 @@ class AwsConfig:
             self._healing.start()
         return busy or is_told
 
+    def send_scheduled(self) -> None:
+        """Send the scheduled message of every rule that has a schedule, as when its time has come."""
+        rules = config_backends[self._sandbox.account_id][self._sandbox.region].config_rules
+        for name, (_, loop) in self._loops.items():
+            if name in rules and PERIODIC in _triggers(rules[name]):
+                loop.scheduled()
+
     def settle(self, seconds: float) -> None:
         """Look until nothing changes any more, and all remediation has ended. NotSettledError if it goes on."""
         until = time.monotonic() + seconds
@@ -203,6 +210,10 @@ class LocalAws:
     def look(self) -> bool:
         """Let AWS Config look for changes once. Return whether there was anything to do, or still is."""
         return self._config.look()
+
+    def send_scheduled(self) -> None:
+        """Let the scheduled message come of every rule that AWS Config knows and that has a schedule."""
+        self._config.send_scheduled()
 
     def settle(self, seconds: float = SETTLE_SECONDS) -> None:
         """Let AWS Config look until nothing changes any more, and all remediation has ended. NotSettledError if it goes on."""

@@ -2,7 +2,8 @@
 
 import time
 import uuid
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from threading import RLock
 from typing import Any
 
@@ -110,6 +111,18 @@ class ConfigResults:
         with self.lock:
             for key in [key for key in self.results if key[0] == rule_name]:
                 del self.results[key]
+
+    def grow_older(self, age: timedelta) -> None:
+        """Let every result be older."""
+        with self.lock:
+            for key, result in self.results.items():
+                self.results[key] = replace(
+                    result,
+                    ordering=result.ordering - age.total_seconds(),
+                    invoked=result.invoked - age.total_seconds(),
+                    recorded=result.recorded - age.total_seconds(),
+                )
+            self._changed = {key: moment - age.total_seconds() for key, moment in self._changed.items()}
 
     def clean_up(self) -> None:
         """Drop NOT_APPLICABLE results, as Config does some time after they were put.

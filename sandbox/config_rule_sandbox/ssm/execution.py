@@ -3,7 +3,7 @@
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from threading import Event, RLock
 from typing import Any
 
@@ -103,6 +103,15 @@ class Execution:
         name, _, output = reference.partition(".")
         step = self.steps[name]
         return step.outputs.get(output, NO_OUTPUT) if step.status == SUCCESS else NO_OUTPUT
+
+    def grow_older(self, age: timedelta) -> None:
+        """Let the execution have started and ended earlier."""
+        with self.lock:
+            self.started -= age
+            self.finished = self.finished and self.finished - age
+            for step in self.steps.values():
+                step.started = step.started and step.started - age
+                step.ended = step.ended and step.ended - age
 
     def finish(self, status: str, failure: str | None = None) -> None:
         """End the execution."""

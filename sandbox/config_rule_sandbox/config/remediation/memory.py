@@ -1,6 +1,7 @@
 """What AWS Config stores about remediation in one account and Region."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from threading import RLock
 from typing import Any
 
@@ -80,6 +81,16 @@ class Remediations:
         """Keep a new run."""
         with self.lock:
             self.runs.setdefault((rule_name, run.resource), []).append(run)
+
+    def grow_older(self, age: timedelta) -> None:
+        """Let every configuration and every run be older."""
+        with self.lock:
+            self.configured = {name: moment - age.total_seconds() for name, moment in self.configured.items()}
+            self.captured = {name: moment - age.total_seconds() for name, moment in self.captured.items()}
+            self.runs = {
+                key: [replace(run, invoked=run.invoked - age.total_seconds()) for run in runs]
+                for key, runs in self.runs.items()
+            }
 
     def excepted(self, rule_name: str, resource: ResourceKey, moment: float) -> bool:
         """Return whether a resource is under a remediation exception that has not expired at a moment."""

@@ -1,0 +1,177 @@
+"""A customer's account in a local AWS: the stack from the template, a VPC whose private subnet uses a NAT, and the operator's command."""
+
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import timedelta
+from enum import StrEnum
+from typing import Any
+
+import pytest
+
+from config_rule_sandbox.cloudformation.account import Account
+from config_rule_sandbox.cloudformation.stacks import Stack, create_stack, update_stack
+from config_rule_sandbox.config.remediation.memory import RUNNING, Remediations, Run, remediations_of
+from config_rule_sandbox.config.results import results_of
+from config_rule_sandbox.http.in_process import in_process
+from config_rule_sandbox.local_aws import LocalAws
+from config_rule_sandbox.ssm.execution import Execution
+from config_rule_sandbox.ssm.registry import registry
+from demo.local_aws import local_aws
+from demo.situations import remove_default_vpc
+from express_path import healing
+from org.expansion import expand
+from tests.support import processes
+from tests.support.heals import RULE, Vpc
+from tests.support.network import Builder
+from tests.support.template import MAIN, ROOT
+
+SUBNET = "AWS::EC2::Subnet"
+STACK_NAME = "express-path"
+DAY = timedelta(days=1)
+ARTIFACTS, CODE = "artifacts", "code.zip"
+"""The bucket and the key of the functions' code. It is not run: the handlers of this checkout are."""
+
+
+class Outcome(StrEnum):
+    """What becomes of a part of the story under an answer of AWS."""
+
+    WORKS = "works"
+    NEXT_SWEEP = "works by the next sweep"
+    SAID = "is said"
+    """It does not work, and an operator is told of it: `doctor`, the check after a sweep, which raises the alarm, or a
+    deployment that fails names the IDs concerned."""
+    SILENT = "WRONG IN SILENCE"
+
+
+class Customer:
+    """An account. `vpc` is a VPC whose private subnet uses a NAT gateway. `stack` is the stack, once it is deployed."""
+
+    def __init__(self, aws: LocalAws) -> None:
+        """Make the VPC. Nothing is deployed yet."""
+        self.aws, self.sandbox = aws, aws.sandbox
+        aws.automation.knobs.time_scale = 0.001
+        remove_default_vpc(self.sandbox)
+        self.builder = Builder(self.sandbox)
+        self.vpc = Vpc(self.builder)
+        self.config: Any = aws.client("config")
+        self.stack: Stack | None = None
+        self.failure = ""
+
+    # --- what happens --------------------------------------------------------------------------------------------------
+
+    def deploy(self, **parameters: str) -> None:
+        """Create or update the stack, by default in mode ON. `failure` says why that failed, if it did."""
+        given = {"ArtifactBucketPrefix": ARTIFACTS, "RemediationMode": "ON", **parameters}
+        template = expand(ROOT / MAIN, CODE)
+        if self.stack:
+            self.failure = str(update_stack(self.stack, template, given) or "")
+            return
+        s3, bucket = self.aws.client("s3"), f"{ARTIFACTS}-{self.sandbox.region}"
+        s3.create_bucket(Bucket=bucket)
+        s3.put_object(Bucket=bucket, Key=CODE, Body=b"PK\5\6" + bytes(18))  # an empty archive
+        account = Account(self.sandbox, self.sandbox.account_id, self.sandbox.region)
+        self.stack = create_stack(account, STACK_NAME, template, given)
+        self.failure = str(self.stack.failure or "")
+
+    def settle(self) -> None:
+        """Wait until AWS Config has told the rule of all changes, and all heals have ended, whoever started them."""
+        self.aws.settle()
+        while running := [run.execution for run in self._memory.of_rule(RULE) if run.state in RUNNING]:
+            for execution in running:
+                if execution:
+                    self.aws.automation.wait(execution.id)
+            self.aws.settle()
+
+    def sweep(self) -> None:
+        """Let the time of the next sweep come, and wait until everything that follows from it has happened."""
+        self.aws.send_scheduled()
+        self.settle()
+
+    def let_a_day_pass(self) -> None:
+        """Let everything that AWS Config knows be a day older, and sweep."""
+        place = self.sandbox.account_id, self.sandbox.region
+        for memory in (results_of(*place), remediations_of(*place), *registry(*place).executions.values()):
+            memory.grow_older(DAY)
+        self.sweep()
+
+    def run(self, *command_line: str) -> subprocess.CompletedProcess[str]:
+        """Run the command as an operator."""
+        environment = dict(os.environ)
+        line = [*processes.command(environment), *command_line]
+        return subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+
+    def start_remediation(self, subnet_id: str) -> None:
+        """Ask AWS Config to heal a subnet."""
+        keys = [{"resourceType": SUBNET, "resourceId": subnet_id}]
+        self.config.start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=keys)
+
+    @property
+    def _memory(self) -> Remediations:
+        return remediations_of(self.sandbox.account_id, self.sandbox.region)
+
+    # --- what can be seen ----------------------------------------------------------------------------------------------
+
+    def compliance(self, subnet_id: str) -> str:
+        """Return the result of a subnet that AWS Config has; empty if it has none."""
+        results = results_of(self.sandbox.account_id, self.sandbox.region).results
+        found = results.get((RULE, (SUBNET, subnet_id)))
+        return found.compliance if found else ""
+
+    def has_endpoint(self, vpc: Vpc) -> bool:
+        """Return whether the private route table of a VPC has a route to a gateway endpoint, and AWS Config knows."""
+        [table] = self.builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"]
+        is_associated = any(route.get("GatewayId", "").startswith("vpce-") for route in table["Routes"])
+        return is_associated and self.compliance(vpc.subnet) == "COMPLIANT"
+
+    def remediations(self, subnet_id: str) -> list[Run]:
+        """Return the remediations of a subnet, the oldest first."""
+        return self._memory.runs.get((RULE, (SUBNET, subnet_id)), [])
+
+    def executions(self, document: str) -> list[Execution]:
+        """Return the executions of a runbook, the oldest first."""
+        known = registry(self.sandbox.account_id, self.sandbox.region).executions.values()
+        return [execution for execution in known if execution.document_name == document]
+
+    def outcome(self, is_right: Callable[[], bool], *resource_ids: str) -> Outcome:
+        """Return whether something is right: at once, after a sweep, or else whether an operator is told of these resources."""
+        self.settle()
+        if is_right():
+            return Outcome.WORKS
+        self.sweep()
+        if is_right():
+            return Outcome.NEXT_SWEEP
+        self.let_a_day_pass()
+        if is_right():
+            return Outcome.NEXT_SWEEP
+        is_said = any(all(resource_id in text for resource_id in resource_ids) for text in self.told())
+        return Outcome.SAID if is_said else Outcome.SILENT
+
+    def told(self) -> Iterator[str]:
+        """Yield what an operator is told now: by `doctor`, by the last check, and by the deployment."""
+        yield self.run("doctor").stdout
+        yield json.dumps(self.faults())
+        yield self.failure
+
+    def faults(self) -> list[dict[str, str]]:
+        """Return what the last check after a sweep found to be broken. If it found anything, the alarm goes off."""
+        assert self.stack
+        group = self.stack.resources["EvaluateLogGroup"].physical_id
+        events = self.aws.client("logs").filter_log_events(logGroupName=group)["events"]
+        checks = [json.loads(event["message"]) for event in events if '"checked"' in event["message"]]
+        found: list[dict[str, str]] = checks[-1]["faults"] if checks else []
+        return found
+
+
+@contextmanager
+def customer(patches: pytest.MonkeyPatch, answers: Sequence[tuple[str, str]]) -> Iterator[Customer]:
+    """Give a customer's account in an AWS that gives these answers."""
+    patches.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
+    patches.setattr(healing, "SECONDS_APART", 0)
+    patches.delenv("AWS_PROFILE", raising=False)
+    with local_aws() as aws, in_process(aws.sandbox):
+        for switch, answer in answers:
+            aws.sandbox.answers.set(switch, answer)
+        yield Customer(aws)

@@ -1,0 +1,22 @@
+"""The table of `make answers`: a row for each other answer of AWS and each part of the story that it can touch.
+
+It fails if a row is wrong in silence. Only `make answers` plays it.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.answers.customer import Outcome, customer
+from tests.answers.parts import Row, rows
+
+
+@pytest.mark.parametrize("row", list(rows()), ids=str)
+def test_row(row: Row, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]) -> None:
+    """Whatever AWS answers, the part works, or an operator is told."""
+    record_property("row", row.cells)
+    with customer(monkeypatch, row.answers) as played:
+        outcome = row.part(played)
+    record_property("outcome", str(outcome))
+    assert outcome is not Outcome.SILENT
+    assert row.answers or outcome is Outcome.WORKS, "a part must work under the sandbox's own answers"

@@ -1,0 +1,53 @@
+"""Each switch for what AWS does not document is played, and belongs to a line of what we rely on."""
+
+from config_rule_sandbox.answers import others, switches
+from tests.answers.parts import PARTS, rows
+from tests.docs.generated import GROUPS, switches_of
+
+UNPLAYED = {
+    "first-evaluation",
+    "resource-types-in-scope",
+    "items-of-the-other-triggers",
+    "older-result",
+    "stored-results-lag",
+    "items-in-an-aggregator",
+    "name-of-the-ipv6-list",
+    "table-of-a-regional-nat-gateway",
+    "block-public-access",
+    "used-client-token",
+    "route-table-added-twice",
+    "jump-out-of-a-loop",
+    "sleep-of-a-variable-duration",
+    "rejected-and-expired-approval",
+    "status-of-a-rejected-approval",
+    "output-without-a-value",
+    "failed-step-in-a-loop",
+    "ledger-policy",
+    "event-bus-policy",
+    "redrive-to-a-closed-queue",
+    "role-of-stacksets",
+    "keys-of-endpoint-calls",
+    "keys-of-endpoint-attributes",
+    "findings-in-the-new-security-hub",
+}
+"""The probes of lines that have no switch yet."""
+LINES = [line for lines in GROUPS.values() for line in lines]
+
+
+def test_every_other_answer_is_played() -> None:
+    """Each switch has a part of the story that its answers can touch, and each part is played under the sandbox's own, too."""
+    assert PARTS.keys() == switches().keys()
+    assert all(PARTS.values())
+    played = [row.answers for row in rows()]
+    assert {answers[0] for answers in played if len(answers) == 1} == set(others())
+    parts = {part for parts in PARTS.values() for part in parts}
+    assert {row.part for row in rows() if not row.answers} == parts
+    assert all(part.__doc__ for part in parts)
+
+
+def test_every_switch_belongs_to_a_line() -> None:
+    """A line that only a probe shows names the switches for it. No switch is unknown, or without a line."""
+    named = [switch for line in LINES for switch in switches_of(line)]
+    assert set(named) == switches().keys()
+    missing = {line["probe"] for line in LINES if "probe" in line and not switches_of(line)}
+    assert missing == UNPLAYED
