@@ -27,6 +27,143 @@ class RemediationTrigger(StrEnum):
     """Nothing else."""
 
 
+class RemediationSnapshot(StrEnum):
+    """How old the results are with which AWS Config decides what to remediate.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_PutRemediationConfigurations.html: a periodically captured
+    snapshot, which may be outdated.
+    """
+
+    CURRENT = "current"
+    HOURS_OLD = "hours old"
+
+
+class FirstSweep(StrEnum):
+    """What makes AWS Config send the first scheduled message of a rule.
+
+    https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config-rules.html: a periodic rule is evaluated at the
+    chosen frequency. It does not say when the first period begins, or whether an update begins another one.
+    """
+
+    AT_CREATION_AND_UPDATE = "at creation and update"
+    AT_CREATION = "at creation"
+    AFTER_A_PERIOD = "after a period"
+
+
+class UpdatedRule(StrEnum):
+    """What AWS Config sends to a rule that follows changes, if the rule is updated.
+
+    https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config-rules.html: it evaluates resources if a rule is
+    created. It does not mention updates.
+    """
+
+    EVERYTHING = "everything"
+    """The last item of each resource in scope."""
+    NOTHING = "nothing"
+
+
+class RepeatedItem(StrEnum):
+    """What difference the message with an item has that AWS Config sends again.
+
+    https://docs.aws.amazon.com/config/latest/developerguide/evaluate-config_develop-rules_example-events.html has no example
+    of one.
+    """
+
+    NULL = "null"
+    ABSENT = "absent"
+    """There is no difference in the message."""
+    UNCHANGED = "unchanged"
+    """An update without changed properties."""
+    CREATED = "created"
+    """A creation, as of a resource that is new."""
+
+
+class ItemOrder(StrEnum):
+    """How messages about changes arrive.
+
+    AWS Config invokes functions asynchronously:
+    https://docs.aws.amazon.com/lambda/latest/dg/invocation-async.html says that a function may get an event several times. It
+    does not mention an order.
+    """
+
+    IN_ORDER = "in order"
+    REVERSED = "reversed"
+    REPEATED = "repeated"
+    """Each arrives twice, the second time after all others."""
+
+
+class NewerTypes(StrEnum):
+    """What AWS Config does with the newer types in the scope of a rule: those whose items are CloudFormation's.
+
+    https://docs.aws.amazon.com/config/latest/developerguide/resource-config-reference.html lists them. It does not say where
+    each of them triggers rules.
+    """
+
+    TRIGGERS = "triggers"
+    REFUSED = "refused"
+    """PutConfigRule refuses a scope with one of them."""
+    NOT_RECORDED = "not recorded"
+    """They have no items, although the recorder records everything."""
+
+
+class NewerItems(StrEnum):
+    """What the configuration in items of the newer types has.
+
+    https://github.com/awslabs/aws-config-resource-schema has no schema of them.
+    """
+
+    AS_IN_CLOUDFORMATION = "as in CloudFormation"
+    AS_IN_EC2 = "as in EC2"
+    """The description of the API in camel case, as items of older types."""
+    EMPTY = "empty"
+    """Nothing. The item names its resource."""
+    NAMED_BY_ARN = "named by ARN"
+    """Nothing. The item names its resource by the ARN."""
+
+
+class OlderResult(StrEnum):
+    """What becomes of a stored result if another one is reported with an older ordering timestamp.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_Evaluation.html: it is the time of the event that triggered the
+    evaluation. It does not say what it is for.
+    """
+
+    STAYS = "stays"
+    IS_REPLACED = "is replaced"
+
+
+class StoredResults(StrEnum):
+    """How soon the results that a rule reports can be read.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_PutEvaluations.html does not say.
+    """
+
+    AT_ONCE = "at once"
+    LATER = "later"
+    """After an hour. Until then, the result before is returned."""
+
+
+class ItemState(StrEnum):
+    """How a state is written in items that an aggregator returns.
+
+    https://github.com/awslabs/aws-config-resource-schema has an object with the state as its value.
+    """
+
+    TEXT = "text"
+    OBJECT = "object"
+
+
+class AggregatorItems(StrEnum):
+    """How soon an item is in an aggregator.
+
+    https://docs.aws.amazon.com/config/latest/developerguide/aggregate-data.html does not say.
+    """
+
+    AT_ONCE = "at once"
+    LATER = "later"
+    """After an hour. Until then, the item before is returned, or none."""
+
+
 class RemediationOnDemand(StrEnum):
     """What StartRemediationExecution does with a resource that nothing keeps from being remediated.
 
@@ -80,6 +217,17 @@ class Answers:
     """The answer of each switch. The type of a field lists the answers, and its default is the sandbox's answer."""
 
     remediation_trigger: RemediationTrigger = RemediationTrigger.REPORTED_RESULT
+    remediation_snapshot: RemediationSnapshot = RemediationSnapshot.CURRENT
+    first_sweep: FirstSweep = FirstSweep.AT_CREATION_AND_UPDATE
+    updated_rule: UpdatedRule = UpdatedRule.EVERYTHING
+    repeated_item: RepeatedItem = RepeatedItem.NULL
+    item_order: ItemOrder = ItemOrder.IN_ORDER
+    newer_types: NewerTypes = NewerTypes.TRIGGERS
+    newer_items: NewerItems = NewerItems.AS_IN_CLOUDFORMATION
+    older_result: OlderResult = OlderResult.STAYS
+    stored_results: StoredResults = StoredResults.AT_ONCE
+    item_state: ItemState = ItemState.TEXT
+    aggregator_items: AggregatorItems = AggregatorItems.AT_ONCE
     remediation_on_demand: RemediationOnDemand = RemediationOnDemand.STARTED
     busy_resource: BusyResource = BusyResource.FAILED_ITEM
     raised_error: RaisedError = RaisedError.FAILS_STEP
@@ -96,6 +244,14 @@ class Answers:
         """Turn every switch back to the sandbox's own answer."""
         for switch, kind in switches().items():
             setattr(self, switch, next(iter(kind)))
+
+
+_GIVEN = Answers()
+
+
+def given() -> Answers:
+    """Return the answers of the sandbox that runs in this process, of which there is one at most."""
+    return _GIVEN
 
 
 def switches() -> dict[str, type[StrEnum]]:

@@ -22,6 +22,7 @@ from unittest.mock import patch
 
 from moto.config.models import config_backends
 
+from config_rule_sandbox.answers import FirstSweep, UpdatedRule
 from config_rule_sandbox.aws_lambda.executions import Executions, MakeHandler
 from config_rule_sandbox.cloudformation.operations import CloudFormation
 from config_rule_sandbox.config.deployment import CHANGE, PERIODIC, RuleDefinition, prepare, scope_of
@@ -116,15 +117,25 @@ class AwsConfig:
                 raise NotSettledError(f"AWS Config still has something to do after {seconds} seconds")
 
     def _new_loop(self, name: str, rule: Moto) -> ConfigLoop:
-        """Return the loop of a new or changed rule, which evaluates everything, and has its first scheduled run."""
+        """Return the loop of a new or changed rule, told what AWS Config tells such a rule at first."""
         function = rule.source.source_identifier
         definition = RuleDefinition(name, function.rpartition(":")[2], scope_of(rule))
         parameters = json.loads(rule.input_parameters or "{}")
         loop = ConfigLoop(self._sandbox, partial(self._invoke, function), rule=definition, parameters=parameters)
-        loop.baseline()
-        loop.take()
-        loop.evaluate_again()
-        if PERIODIC in _triggers(rule):
+        answers = self._sandbox.answers
+        earlier = self._loops.get(name)
+        if earlier and earlier[1].rule.rule_id == loop.rule.rule_id:
+            loop.go_on_from(earlier[1])
+            is_evaluated = answers.updated_rule is UpdatedRule.EVERYTHING
+            is_swept = answers.first_sweep is FirstSweep.AT_CREATION_AND_UPDATE
+        else:
+            loop.baseline()
+            loop.take()
+            is_evaluated = True
+            is_swept = answers.first_sweep is not FirstSweep.AFTER_A_PERIOD
+        if is_evaluated:
+            loop.evaluate_again()
+        if is_swept and PERIODIC in _triggers(rule):
             loop.scheduled()
         return loop
 

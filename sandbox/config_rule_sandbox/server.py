@@ -18,7 +18,7 @@ from moto.core.authorization import enable_iam_authentication
 from moto.core.models import DEFAULT_ACCOUNT_ID
 from moto.moto_api._internal.models import moto_api_backend
 
-from config_rule_sandbox.answers import Answers
+from config_rule_sandbox.answers import given
 from config_rule_sandbox.calls import CallLog
 from config_rule_sandbox.cloudwatch.metrics import Metrics
 from config_rule_sandbox.dynamic import Client
@@ -71,7 +71,7 @@ class Sandbox:
         self.logs = Logs()
         self.eventbridge = EventBridge()
         self.prices = Prices()
-        self.answers = Answers()
+        self.answers = given()
         self._patches = Patches()
         # One session for all clients, as it reads the models from disk once; making clients is not safe among threads.
         self._session = boto3.session.Session()

@@ -5,7 +5,7 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -22,6 +22,7 @@ from config_rule_sandbox.ssm.registry import registry
 from demo.local_aws import local_aws
 from demo.situations import remove_default_vpc
 from express_path import healing
+from express_path.domain.heal.ledger import STOP_ID
 from org.expansion import expand
 from tests.support import processes
 from tests.support.heals import RULE, Vpc
@@ -29,6 +30,7 @@ from tests.support.network import Builder
 from tests.support.template import MAIN, ROOT
 
 SUBNET = "AWS::EC2::Subnet"
+NOT_APPLICABLE = "NOT_APPLICABLE"
 STACK_NAME = "express-path"
 DAY = timedelta(days=1)
 ARTIFACTS, CODE = "artifacts", "code.zip"
@@ -52,7 +54,7 @@ class Customer:
     def __init__(self, aws: LocalAws) -> None:
         """Make the VPC. Nothing is deployed yet."""
         self.aws, self.sandbox = aws, aws.sandbox
-        aws.automation.knobs.time_scale = 0.001
+        aws.automation.knobs.time_scale, aws.automation.knobs.limit_scale = 0.001, 10
         remove_default_vpc(self.sandbox)
         self.builder = Builder(self.sandbox)
         self.vpc = Vpc(self.builder)
@@ -103,6 +105,24 @@ class Customer:
         line = [*processes.command(environment), *command_line]
         return subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
 
+    def stop_heals(self) -> None:
+        """Stop heals as `express-path stop` does, in the ledger."""
+        assert self.stack
+        item = {"id": {"S": STOP_ID}, "stoppedAt": {"S": "now"}, "by": {"S": "ann"}}
+        table = self.stack.resources["LedgerTable"].physical_id
+        self.aws.client("dynamodb").put_item(TableName=table, Item=item)
+
+    def report(self, subnet_id: str, compliance: str, read: datetime) -> None:
+        """Report a result of the rule that was read at a time, as an invocation that took long does."""
+        result = {
+            "ComplianceResourceType": SUBNET,
+            "ComplianceResourceId": subnet_id,
+            "ComplianceType": compliance,
+            "OrderingTimestamp": read,
+        }
+        token = results_of(self.sandbox.account_id, self.sandbox.region).issue_token(RULE)
+        self.config.put_evaluations(Evaluations=[result], ResultToken=token)
+
     def start_remediation(self, subnet_id: str) -> None:
         """Ask AWS Config to heal a subnet."""
         keys = [{"resourceType": SUBNET, "resourceId": subnet_id}]
@@ -120,11 +140,34 @@ class Customer:
         found = results.get((RULE, (SUBNET, subnet_id)))
         return found.compliance if found else ""
 
+    def has_every_verdict(self) -> bool:
+        """Return whether AWS Config has the verdict of each subnet that the command sees in the network."""
+        scanned = json.loads(self.run("scan", "--format", "json").stdout)["subnets"]
+        results = results_of(self.sandbox.account_id, self.sandbox.region).of_rule(RULE)
+        stored = {(result.resource[1], result.compliance, result.annotation) for result in results}
+        seen = {(row["subnetId"], row["compliance"], row["annotation"]) for row in scanned}
+        return {row for row in stored if row[1] != NOT_APPLICABLE} == {row for row in seen if row[1] != NOT_APPLICABLE}
+
+    def is_associated(self, vpc: Vpc) -> bool:
+        """Return whether the private route table of a VPC has a route to a gateway endpoint."""
+        [table] = self.builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"]
+        return any(route.get("GatewayId", "").startswith("vpce-") for route in table["Routes"])
+
     def has_endpoint(self, vpc: Vpc) -> bool:
         """Return whether the private route table of a VPC has a route to a gateway endpoint, and AWS Config knows."""
-        [table] = self.builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"]
-        is_associated = any(route.get("GatewayId", "").startswith("vpce-") for route in table["Routes"])
-        return is_associated and self.compliance(vpc.subnet) == "COMPLIANT"
+        return self.is_associated(vpc) and self.compliance(vpc.subnet) == "COMPLIANT"
+
+    def addresses(self) -> list[str]:
+        """Return the blocks of S3 Express."""
+        lists = self.builder.ec2.describe_prefix_lists()["PrefixLists"]
+        [blocks] = [found["Cidrs"] for found in lists if found["PrefixListName"].endswith(".s3express")]
+        return list(blocks)
+
+    @property
+    def public_subnet(self) -> str:
+        """The subnet of the VPC that leads to the internet gateway, in which its NAT gateway is."""
+        [nat] = self.builder.ec2.describe_nat_gateways(NatGatewayIds=[self.vpc.nat])["NatGateways"]
+        return str(nat["SubnetId"])
 
     def remediations(self, subnet_id: str) -> list[Run]:
         """Return the remediations of a subnet, the oldest first."""
@@ -150,10 +193,12 @@ class Customer:
         return Outcome.SAID if is_said else Outcome.SILENT
 
     def told(self) -> Iterator[str]:
-        """Yield what an operator is told now: by `doctor`, by the last check, and by the deployment."""
+        """Yield what an operator is told: by a deployment that failed, or else now by `doctor` and by the last check."""
+        if self.failure:
+            yield self.failure
+            return
         yield self.run("doctor").stdout
         yield json.dumps(self.faults())
-        yield self.failure
 
     def faults(self) -> list[dict[str, str]]:
         """Return what the last check after a sweep found to be broken. If it found anything, the alarm goes off."""

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from itertools import product
 from threading import Event
 
@@ -18,6 +19,80 @@ from tests.answers.customer import SUBNET, Customer, Outcome
 from tests.support.heals import HEAL, RULE, Vpc
 
 Part = Callable[[Customer], Outcome]
+NEWER_TYPE = "AWS::EC2::VPCBlockPublicAccess"
+"""How the first of the newer types in the rule's scope begins, which AWS Config may refuse."""
+
+
+# --- verdicts ----------------------------------------------------------------------------------------------------------
+
+
+def each_subnet_has_its_verdict(customer: Customer) -> Outcome:
+    """Soon after the deployment, AWS Config has the verdict of every subnet."""
+    customer.deploy(RemediationMode="OFF")
+    concerned = NEWER_TYPE if customer.failure else customer.vpc.subnet
+    return customer.outcome(customer.has_every_verdict, concerned)
+
+
+def verdicts_follow_changes(customer: Customer) -> Outcome:
+    """They follow new subnets, other routes, other tables, endpoints that come and go, and subnets that are deleted."""
+    builder, vpc = customer.builder, customer.vpc
+    customer.deploy(RemediationMode="OFF")
+    doomed, moved = builder.subnet(vpc.id, vpc.table), builder.subnet(vpc.id, vpc.table)
+    customer.settle()
+    later = Vpc(builder)
+    endpoint_id = builder.endpoint(vpc.id, vpc.table)
+    builder.associate(builder.table(vpc.id), builder.subnet(vpc.id))
+    builder.make_main(vpc.id, vpc.table)
+    builder.ec2.delete_subnet(SubnetId=doomed)
+    outcome = customer.outcome(customer.has_every_verdict, vpc.subnet)
+    builder.ec2.delete_vpc_endpoints(VpcEndpointIds=[endpoint_id])
+    builder.ec2.delete_route(RouteTableId=later.table, DestinationCidrBlock="0.0.0.0/0")
+    builder.tag(moved, "express-path:exclude")
+    return max(outcome, customer.outcome(customer.has_every_verdict, vpc.subnet), key=list(Outcome).index)
+
+
+def verdicts_follow_newer_types(customer: Customer) -> Outcome:
+    """They follow entries of prefix lists, Block Public Access, its exclusions, and firewalls."""
+    builder, vpc, closed = customer.builder, customer.vpc, customer.public_subnet
+    prefix_list = builder.prefix_list("192.0.2.0/24")
+    builder.endpoint(vpc.id, vpc.table)
+    builder.route(vpc.table, prefix_list, NatGatewayId=vpc.nat)
+    customer.deploy(RemediationMode="OFF")
+    if customer.failure:
+        return customer.outcome(customer.has_every_verdict, NEWER_TYPE)
+    customer.settle()
+    [block, *_] = customer.addresses()
+    builder.ec2.modify_managed_prefix_list(
+        PrefixListId=prefix_list, CurrentVersion=1, AddEntries=[{"Cidr": f"{block.partition('/')[0]}/32"}]
+    )
+    outcomes = [customer.outcome(customer.has_every_verdict, vpc.subnet)]
+    builder.ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="block-bidirectional")
+    outcomes.append(customer.outcome(customer.has_every_verdict, closed))
+    builder.ec2.create_vpc_block_public_access_exclusion(
+        SubnetId=closed, InternetGatewayExclusionMode="allow-bidirectional"
+    )
+    outcomes.append(customer.outcome(customer.has_every_verdict, closed))
+    return max(outcomes, key=list(Outcome).index)
+
+
+def new_parameters_count(customer: Customer) -> Outcome:
+    """After an update of the stack with another parameter of the rule, the verdicts are those of the new parameter."""
+    customer.deploy(RemediationMode="OFF")
+    customer.settle()
+    customer.deploy(RemediationMode="OFF", PublicSubnets="NON_COMPLIANT")
+    subnet_id = customer.public_subnet
+    return customer.outcome(lambda: customer.compliance(subnet_id) == "NON_COMPLIANT", subnet_id)
+
+
+def what_was_read_last_stays(customer: Customer) -> Outcome:
+    """A result that was read before a change, and is reported after the one that was read later, is not what stays."""
+    customer.deploy(RemediationMode="OFF")
+    customer.settle()
+    before = datetime.now(UTC)
+    customer.builder.endpoint(customer.vpc.id, customer.vpc.table)
+    customer.settle()
+    customer.report(customer.vpc.subnet, "NON_COMPLIANT", before)
+    return customer.outcome(customer.has_every_verdict, customer.vpc.subnet)
 
 
 # --- heals that AWS Config starts --------------------------------------------------------------------------------------
@@ -57,6 +132,20 @@ def heals_go_on_after_an_exception(customer: Customer) -> Outcome:
     customer.config.delete_remediation_exceptions(ConfigRuleName=RULE, ResourceKeys=[name])
     customer.run("start", "--yes")
     return customer.outcome(lambda: customer.has_endpoint(customer.vpc), customer.vpc.subnet)
+
+
+def what_was_undone_stays_undone(customer: Customer) -> Outcome:
+    """After an undo, AWS Config adds the endpoint to the route table no more."""
+    customer.deploy()
+    customer.settle()
+    customer.run("start", "--yes")
+    customer.settle()
+    assert customer.has_endpoint(customer.vpc)
+    assert customer.run("undo", customer.vpc.subnet, "--yes").returncode == 0
+    customer.settle()
+    customer.let_a_day_pass()
+    customer.run("start", "--yes")
+    return customer.outcome(lambda: not customer.is_associated(customer.vpc), customer.vpc.subnet)
 
 
 def start_leaves_alone_what_runs(customer: Customer) -> Outcome:
@@ -101,12 +190,12 @@ def progress_names_what_has_begun(customer: Customer) -> Outcome:
     """While a heal runs, and after somebody stopped it, the command names only steps that have begun."""
     customer.deploy(RemediationMode="OFF")
     customer.settle()
-    table_id, looks = customer.vpc.table, customer.sandbox.calls
+    table_id, calls = customer.vpc.table, customer.sandbox.calls
 
     def stop_while_somebody_looks() -> None:
-        customer.run("stop")
-        seen, end = len(looks.of("ssm", "GetAutomationExecution")), time.monotonic() + 60
-        while len(looks.of("ssm", "GetAutomationExecution")) < seen + 2 and time.monotonic() < end:
+        customer.stop_heals()
+        seen, end = len(calls.of("ssm", "GetAutomationExecution")), time.monotonic() + 60
+        while len(calls.of("ssm", "GetAutomationExecution")) < seen + 2 and time.monotonic() < end:
             time.sleep(0.1)
 
     customer.sandbox.faults.before("ec2", "CreateVpcEndpoint", stop_while_somebody_looks, times=1)
@@ -117,14 +206,42 @@ def progress_names_what_has_begun(customer: Customer) -> Outcome:
 
 
 PARTS: dict[str, tuple[Part, ...]] = {
-    "remediation_trigger": (what_is_found_is_healed, heals_go_on_after_a_stop, heals_go_on_after_an_exception),
+    "remediation_trigger": (
+        what_is_found_is_healed,
+        heals_go_on_after_a_stop,
+        heals_go_on_after_an_exception,
+        what_was_undone_stays_undone,
+    ),
+    "remediation_snapshot": (
+        what_is_found_is_healed,
+        heals_go_on_after_a_stop,
+        heals_go_on_after_an_exception,
+        what_was_undone_stays_undone,
+    ),
+    "first_sweep": (each_subnet_has_its_verdict, verdicts_follow_changes, new_parameters_count),
+    "updated_rule": (new_parameters_count,),
+    "repeated_item": (each_subnet_has_its_verdict, new_parameters_count),
+    "item_order": (each_subnet_has_its_verdict, verdicts_follow_changes, verdicts_follow_newer_types),
+    "newer_types": (each_subnet_has_its_verdict, verdicts_follow_newer_types),
+    "newer_items": (each_subnet_has_its_verdict, verdicts_follow_newer_types),
+    "older_result": (what_was_read_last_stays,),
+    "stored_results": (
+        each_subnet_has_its_verdict,
+        verdicts_follow_changes,
+        new_parameters_count,
+        what_was_read_last_stays,
+        what_is_found_is_healed,
+        heals_go_on_after_a_stop,
+    ),
+    "item_state": (each_subnet_has_its_verdict,),
+    "aggregator_items": (each_subnet_has_its_verdict,),
     "remediation_on_demand": (heals_go_on_after_a_stop, heals_go_on_after_an_exception),
     "busy_resource": (start_leaves_alone_what_runs,),
     "raised_error": (a_heal_that_is_not_verified_fails,),
     "later_steps": (progress_names_what_has_begun, start_leaves_alone_what_runs),
 }
 """The parts that the answers of each switch can touch."""
-TOGETHER = [("remediation_trigger", "remediation_on_demand")]
+TOGETHER = [("remediation_trigger", "remediation_on_demand"), ("first_sweep", "updated_rule")]
 """Switches whose answers are also played together, in the parts that both can touch."""
 
 

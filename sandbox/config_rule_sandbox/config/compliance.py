@@ -20,7 +20,7 @@ def details_by_rule(backend: ConfigBackend, results: ConfigResults, parameters: 
     """Answer GetComplianceDetailsByConfigRule."""
     name = parameters["ConfigRuleName"]
     checks.rule(backend, name)
-    chosen = _chosen(results.of_rule(name), parameters)
+    chosen = _chosen((row for row in results.shown() if row.rule_name == name), parameters)
     rows, token = checks.page(chosen, parameters.get("NextToken"), parameters.get("Limit") or DEFAULT_LIMIT)
     answer: dict[str, Any] = {"EvaluationResults": [_as_detail(result) for result in rows]}
     return answer | ({"NextToken": token} if token else {})
@@ -32,7 +32,7 @@ def details_by_resource(_backend: ConfigBackend, results: ConfigResults, paramet
     https://docs.aws.amazon.com/config/latest/APIReference/API_GetComplianceDetailsByResource.html
     """
     resource = (parameters.get("ResourceType", ""), parameters.get("ResourceId", ""))
-    chosen = _chosen(results.of_resource(resource), parameters)
+    chosen = _chosen((row for row in results.shown() if row.resource == resource), parameters)
     rows, token = checks.page(chosen, parameters.get("NextToken"), DEFAULT_LIMIT)
     answer: dict[str, Any] = {"EvaluationResults": [_as_detail(result) for result in rows]}
     return answer | ({"NextToken": token} if token else {})
@@ -46,7 +46,8 @@ def _chosen(found: Iterable[Result], parameters: Parameters) -> list[Result]:
     wanted = parameters.get("ComplianceTypes") or []
     if INSUFFICIENT in wanted:
         raise InvalidParameterValueException(f"The compliance type {INSUFFICIENT} is not supported by this operation.")
-    return [result for result in found if not wanted or result.compliance in wanted]
+    chosen = [result for result in found if not wanted or result.compliance in wanted]
+    return sorted(chosen, key=lambda result: (result.rule_name, result.resource))
 
 
 def _as_detail(result: Result) -> dict[str, Any]:

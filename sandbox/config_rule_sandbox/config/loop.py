@@ -12,9 +12,12 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
+from config_rule_sandbox.answers import ItemOrder, NewerItems, RepeatedItem
 from config_rule_sandbox.config.deployment import RuleDefinition, deploy_rule, function_arn, rule_exists
 from config_rule_sandbox.config.invocation import Delivery, Invoke, failure_record, invoke_asynchronously
+from config_rule_sandbox.config.items.differences import diff
 from config_rule_sandbox.config.items.items import Item, ItemStyle, Recorded
+from config_rule_sandbox.config.items.kinds import NEWER_TYPES
 from config_rule_sandbox.config.notifications import (
     change_notification,
     oversized_notification,
@@ -76,6 +79,10 @@ class ConfigLoop:
         self._recorder.last.clear()
         return self.notice()
 
+    def go_on_from(self, earlier: "ConfigLoop") -> None:
+        """Know what another loop has recorded, as if the rule had been there then."""
+        self._recorder.last = dict(earlier._recorder.last)
+
     def notice(self) -> list[Item]:
         """Look for changes since the last look; record and return their items, and queue those in the rule's scope."""
         changes = self._recorder.look()
@@ -91,7 +98,14 @@ class ConfigLoop:
         (https://docs.aws.amazon.com/config/latest/APIReference/API_StartConfigRulesEvaluation.html).
         """
         for item in self._recorder.last.values():
-            self._queue_change(Change(item, None, None))
+            match self.sandbox.answers.repeated_item:
+                case RepeatedItem.UNCHANGED:
+                    difference = diff(item, item)
+                case RepeatedItem.CREATED:
+                    difference = diff(None, item)
+                case _:
+                    difference = None
+            self._queue_change(Change(item, difference, None))
 
     def deliver(self, *, late: bool = False, shuffled_with_seed: int | None = None) -> list[Delivery]:
         """Invoke the function for every queued item, one after the other, and return what became of each.
@@ -105,6 +119,10 @@ class ConfigLoop:
         else:
             due = [*due, *self._queue]
         self._queue = []
+        if self.sandbox.answers.item_order is ItemOrder.REVERSED:
+            due.reverse()
+        if self.sandbox.answers.item_order is ItemOrder.REPEATED:
+            due = [*due, *due]
         if shuffled_with_seed is not None:
             random.Random(shuffled_with_seed).shuffle(due)
         return [self.send(event) for event in due]
@@ -138,7 +156,12 @@ class ConfigLoop:
     def _queue_change(self, change: Change) -> None:
         if change.item["resourceType"] not in self._resource_types or not rule_exists(self.sandbox, self.rule.name):
             return
-        notification = change_notification(change.item, change.diff, self._recorder.now())
+        item = change.item
+        if item["resourceType"] in NEWER_TYPES and self.sandbox.answers.newer_items is NewerItems.NAMED_BY_ARN:
+            item = {**item, "resourceId": item["ARN"]}
+        notification = change_notification(item, change.diff, self._recorder.now())
+        if change.diff is None and self.sandbox.answers.repeated_item is RepeatedItem.ABSENT:
+            del notification["configurationItemDiff"]
         if len(json.dumps(notification).encode()) > self.oversized_above:
             change_type = (change.diff or {}).get("changeType", "UPDATE")
             notification = oversized_notification(change.item, change_type, self._recorder.now())

@@ -5,9 +5,20 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from config_rule_sandbox.answers import NewerTypes, given
 from config_rule_sandbox.config.items.differences import diff
 from config_rule_sandbox.config.items.items import Item, Recorded, timestamp
-from config_rule_sandbox.config.items.kinds import KIND_OF, KINDS, ROUTE_TABLE, SUBNET, VPC, Clients, Described, Kind
+from config_rule_sandbox.config.items.kinds import (
+    KIND_OF,
+    KINDS,
+    NEWER_TYPES,
+    ROUTE_TABLE,
+    SUBNET,
+    VPC,
+    Clients,
+    Described,
+    Kind,
+)
 from config_rule_sandbox.config.items.reading import Network, observe
 
 ResourceKey = tuple[str, str]
@@ -37,7 +48,7 @@ class Recorder:
     def look(self) -> list[Change]:
         """Return the changes since the last look, in the order of the recorded types, related resources included."""
         network = observe(self._client)
-        changes = [change for kind in KINDS for change in self._of_kind(kind, network)]
+        changes = [change for kind in _recorded_kinds() for change in self._of_kind(kind, network)]
         if self._recorded.style.indirect_relationships:
             changes += self._indirect(changes, network)
         return sorted(changes, key=lambda change: list(KIND_OF).index(change.item["resourceType"]))
@@ -87,6 +98,12 @@ class Recorder:
         previous = self.last[key]
         described = network.resources[key[0]][key[1]]
         return self._keep(self._item(KIND_OF[key[0]], described, network, previous), previous)
+
+
+def _recorded_kinds() -> Iterator[Kind]:
+    for kind in KINDS:
+        if kind.resource_type not in NEWER_TYPES or given().newer_types is not NewerTypes.NOT_RECORDED:
+            yield kind
 
 
 def _related(change: Change) -> set[ResourceKey]:

@@ -9,10 +9,13 @@ from typing import Any
 
 from moto.config.models import config_backends
 
+from config_rule_sandbox.answers import OlderResult, StoredResults, given
 from config_rule_sandbox.patching.memory import memory_of
 
 ResourceKey = tuple[str, str]
 """Resource type and resource id."""
+LAG_SECONDS = 60 * 60
+"""How long what is recorded cannot be read, where AWS Config shows it later."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,7 @@ class ConfigResults:
     lock: RLock = field(default_factory=RLock)
     _tokens: dict[str, Token] = field(default_factory=dict)
     _changed: dict[tuple[str, ResourceKey], float] = field(default_factory=dict)
+    _earlier: dict[tuple[str, ResourceKey], list[Result]] = field(default_factory=dict)
 
     def issue_token(self, rule_name: str) -> str:
         """Return a new result token of one rule."""
@@ -80,16 +84,14 @@ class ConfigResults:
         self.history.setdefault((item["resourceType"], item["resourceId"]), []).append(item)
 
     def store(self, result: Result) -> None:
-        """Store a result, unless there is one of a newer event for the same rule and resource.
-
-        What Config does with an older OrderingTimestamp is not documented; that it keeps the newer verdict is the
-        purpose of the field (botocore model, Evaluation.OrderingTimestamp).
-        """
+        """Store a result. The answer `older_result` says whether it replaces one of a newer event."""
         key = (result.rule_name, result.resource)
         with self.lock:
             known = self.results.get(key)
-            if known is None or known.ordering <= result.ordering:
+            replaces = known is None or known.ordering <= result.ordering
+            if replaces or given().older_result is OlderResult.IS_REPLACED:
                 self.results[key] = result
+                self._earlier.setdefault(key, []).append(result)
                 if known is None or known.compliance != result.compliance:
                     self._changed[key] = result.recorded
 
@@ -97,13 +99,18 @@ class ConfigResults:
         """Return when Config took in the first result of a resource with its present compliance (seconds since 1970)."""
         return self._changed.get((result.rule_name, result.resource), result.recorded)
 
+    def shown(self) -> list[Result]:
+        """Return the results that can be read now, as the answer `stored_results` has it."""
+        with self.lock:
+            if given().stored_results is StoredResults.AT_ONCE:
+                return list(self.results.values())
+            latest = time.time() - LAG_SECONDS
+            earlier = [[r for r in results if r.recorded <= latest] for results in self._earlier.values()]
+            return [results[-1] for results in earlier if results]
+
     def of_rule(self, rule_name: str) -> list[Result]:
         """Return the results of one rule, sorted by resource."""
         return sorted((r for r in self._snapshot() if r.rule_name == rule_name), key=lambda r: r.resource)
-
-    def of_resource(self, resource: ResourceKey) -> list[Result]:
-        """Return the results of one resource, sorted by rule."""
-        return sorted((r for r in self._snapshot() if r.resource == resource), key=lambda r: r.rule_name)
 
     def forget_rule(self, rule_name: str) -> None:
         """Drop every result of one rule, and the request to evaluate it."""
@@ -111,17 +118,13 @@ class ConfigResults:
         with self.lock:
             for key in [key for key in self.results if key[0] == rule_name]:
                 del self.results[key]
+                self._earlier.pop(key, None)
 
     def grow_older(self, age: timedelta) -> None:
         """Let every result be older."""
         with self.lock:
-            for key, result in self.results.items():
-                self.results[key] = replace(
-                    result,
-                    ordering=result.ordering - age.total_seconds(),
-                    invoked=result.invoked - age.total_seconds(),
-                    recorded=result.recorded - age.total_seconds(),
-                )
+            self.results = {key: _older(result, age) for key, result in self.results.items()}
+            self._earlier = {key: [_older(result, age) for result in results] for key, results in self._earlier.items()}
             self._changed = {key: moment - age.total_seconds() for key, moment in self._changed.items()}
 
     def clean_up(self) -> None:
@@ -137,6 +140,16 @@ class ConfigResults:
     def _snapshot(self) -> list[Result]:
         with self.lock:
             return list(self.results.values())
+
+
+def _older(result: Result, age: timedelta) -> Result:
+    seconds = age.total_seconds()
+    return replace(
+        result,
+        ordering=result.ordering - seconds,
+        invoked=result.invoked - seconds,
+        recorded=result.recorded - seconds,
+    )
 
 
 def results_of(account_id: str, region: str) -> ConfigResults:

@@ -9,7 +9,9 @@ from moto.config.exceptions import (
 from moto.config.models import ConfigBackend
 from moto.core.exceptions import JsonRESTError
 
+from config_rule_sandbox.answers import NewerTypes, given
 from config_rule_sandbox.config import checks
+from config_rule_sandbox.config.items.kinds import NEWER_TYPES
 from config_rule_sandbox.config.results import ConfigResults
 from config_rule_sandbox.config.rule_functions import check_function
 
@@ -31,6 +33,10 @@ def check_new_rule(backend: ConfigBackend, _results: ConfigResults, parameters: 
     scope = definition.get("Scope", {})
     if scope.get("ComplianceResourceId") and len(scope.get("ComplianceResourceTypes", ())) != 1:
         raise InvalidParameterValueException("A ComplianceResourceId in a scope needs just one ComplianceResourceType.")
+    if given().newer_types is NewerTypes.REFUSED:
+        for resource_type in scope.get("ComplianceResourceTypes", ()):
+            if resource_type in NEWER_TYPES:
+                raise InvalidParameterValueException(f"The resource type {resource_type} is not supported in a scope.")
     check_function(backend, definition["Source"])
 
 

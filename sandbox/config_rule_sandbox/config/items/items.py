@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from config_rule_sandbox.config.items.kinds import DIRECTORY_BUCKET, SUBNET, Described, Kind, camel
+from config_rule_sandbox.answers import NewerItems, given
+from config_rule_sandbox.config.items.kinds import DIRECTORY_BUCKET, NEWER_TYPES, SUBNET, Described, Kind, camel
 from config_rule_sandbox.config.items.reading import Network
 from config_rule_sandbox.config.items.relationships import Relationship, relationships_of
 
@@ -89,6 +90,8 @@ class Recorded:
 
 def configuration(kind: Kind, described: Described, style: ItemStyle) -> dict[str, Any]:
     """Return the `configuration` of an item: EC2's answer in camel case, cut to the keys that Config has."""
+    if kind.resource_type in NEWER_TYPES and given().newer_items is not NewerItems.AS_IN_CLOUDFORMATION:
+        return camel(described) if given().newer_items is NewerItems.AS_IN_EC2 else {}
     found = camel(described) if kind.keys[0][0].islower() else dict(described)
     for name in kind.milliseconds:
         if name in found:

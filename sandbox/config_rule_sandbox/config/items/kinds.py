@@ -296,4 +296,7 @@ KINDS = (
 )
 """In the order in which the items of one change are delivered."""
 
+NEWER_TYPES = (BLOCK_OPTIONS, BLOCK_EXCLUSION, PREFIX_LIST, FIREWALL, DIRECTORY_BUCKET)
+"""The types whose items have the form of CloudFormation's resources."""
+
 KIND_OF = {kind.resource_type: kind for kind in KINDS}

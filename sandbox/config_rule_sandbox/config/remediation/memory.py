@@ -8,7 +8,7 @@ from typing import Any
 from moto.config.models import config_backends
 from moto.core.exceptions import JsonRESTError
 
-from config_rule_sandbox.config.results import ResourceKey
+from config_rule_sandbox.config.results import ResourceKey, Result
 from config_rule_sandbox.patching.memory import memory_of
 from config_rule_sandbox.ssm.execution import (
     CANCELLED,
@@ -48,17 +48,24 @@ class Run:
         return STATES.get(self.execution.status, "IN_PROGRESS") if self.execution else "FAILED"
 
 
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """The results of a rule that were captured for automatic remediation, and when (seconds since 1970)."""
+
+    time: float
+    results: list[Result]
+
+
 @dataclass
 class Remediations:
     """Configurations by rule, the runs of each rule by resource, oldest first, and exceptions by rule and resource.
 
-    `configured` has the time of each rule's last PutRemediationConfigurations, and `captured` when its results were last
-    captured for automatic remediation, in seconds since 1970.
+    `configured` has the time of each rule's last PutRemediationConfigurations (seconds since 1970), and `captured` its results.
     """
 
     configurations: dict[str, dict[str, Any]] = field(default_factory=dict)
     configured: dict[str, float] = field(default_factory=dict)
-    captured: dict[str, float] = field(default_factory=dict)
+    captured: dict[str, Captured] = field(default_factory=dict)
     runs: dict[tuple[str, ResourceKey], list[Run]] = field(default_factory=dict)
     exceptions: dict[tuple[str, ResourceKey], dict[str, Any]] = field(default_factory=dict)
     lock: RLock = field(default_factory=RLock)
@@ -86,7 +93,9 @@ class Remediations:
         """Let every configuration and every run be older."""
         with self.lock:
             self.configured = {name: moment - age.total_seconds() for name, moment in self.configured.items()}
-            self.captured = {name: moment - age.total_seconds() for name, moment in self.captured.items()}
+            self.captured = {
+                name: replace(found, time=found.time - age.total_seconds()) for name, found in self.captured.items()
+            }
             self.runs = {
                 key: [replace(run, invoked=run.invoked - age.total_seconds()) for run in runs]
                 for key, runs in self.runs.items()

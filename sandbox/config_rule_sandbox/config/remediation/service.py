@@ -14,7 +14,7 @@ from moto.config.responses import ConfigResponse
 from moto.ssm.exceptions import SSMException
 from moto.utilities.utils import get_partition
 
-from config_rule_sandbox.answers import LaterSteps, RemediationTrigger
+from config_rule_sandbox.answers import LaterSteps, RemediationSnapshot, RemediationTrigger
 from config_rule_sandbox.config import checks
 from config_rule_sandbox.config.remediation.configurations import (
     configuration,
@@ -30,7 +30,7 @@ from config_rule_sandbox.config.remediation.exceptions import (
     describe_exceptions,
     put_exceptions,
 )
-from config_rule_sandbox.config.remediation.memory import RUN_FAILED, Remediations, Run, remediations_of
+from config_rule_sandbox.config.remediation.memory import RUN_FAILED, Captured, Remediations, Run, remediations_of
 from config_rule_sandbox.config.remediation.runs import start_runs, status_of_runs
 from config_rule_sandbox.config.results import ConfigResults, ResourceKey, Result, results_of
 from config_rule_sandbox.patching.patches import Patches
@@ -52,6 +52,9 @@ OPERATIONS: dict[str, Operation] = {
 
 SERVICE_ROLE = "assumed-role/AWSServiceRoleForConfigRemediation/AwsConfigRemediation"
 """https://docs.aws.amazon.com/config/latest/developerguide/using-service-linked-roles.html."""
+
+SECONDS_OF_A_SNAPSHOT = 6 * 60 * 60
+"""How long results are used that are captured only now and then."""
 
 
 class Remediation:
@@ -95,7 +98,7 @@ class Remediation:
         memory = remediations_of(*place)
         found = configuration(memory, rule_name)
         if capture:
-            memory.captured[rule_name] = self.clock()
+            self._capture(memory, rule_name)
         attempts: list[Run] = []
         due = self._due(memory, results_of(*place), rule_name)
         for _ in range(found["MaximumAutomaticAttempts"]):
@@ -105,16 +108,31 @@ class Remediation:
             due = [one for one in due if one in failed and not self._except(memory, rule_name, one, found)]
         return attempts
 
+    def _capture(self, memory: Remediations, rule_name: str) -> None:
+        """Capture the results of a rule, unless it is too early."""
+        known, now = memory.captured.get(rule_name), self.clock()
+        is_slow = self._sandbox.answers.remediation_snapshot is RemediationSnapshot.HOURS_OLD
+        if known and is_slow and now - known.time < SECONDS_OF_A_SNAPSHOT:
+            return
+        results = results_of(self._sandbox.account_id, self._sandbox.region)
+        memory.captured[rule_name] = Captured(now, results.of_rule(rule_name))
+
     def _due(self, memory: Remediations, results: ConfigResults, rule_name: str) -> list[ResourceKey]:
         """Return the resources to be remediated: what the last known results say, which may be stale."""
         return [
             result.resource
-            for result in results.of_rule(rule_name)
+            for result in self._known_results(memory, results, rule_name)
             if result.compliance == "NON_COMPLIANT"
             and not memory.excepted(rule_name, result.resource, self.clock())
             and not memory.is_running(rule_name, result.resource)
             and self._is_started(memory, results, result)
         ]
+
+    def _known_results(self, memory: Remediations, results: ConfigResults, rule_name: str) -> list[Result]:
+        """Return the results with which AWS Config decides what to remediate."""
+        if self._sandbox.answers.remediation_snapshot is RemediationSnapshot.CURRENT:
+            return results.of_rule(rule_name)
+        return memory.captured[rule_name].results if rule_name in memory.captured else []
 
     def _is_started(self, memory: Remediations, results: ConfigResults, result: Result) -> bool:
         """Return whether something has started a remediation of a resource that is not done yet.
@@ -133,7 +151,8 @@ class Remediation:
         """Return when something last started a remediation of a resource (seconds since 1970), None if nothing did."""
         configured = memory.configured.get(result.rule_name, 0.0)
         changed = results.changed(result)
-        captured = memory.captured.get(result.rule_name, 0.0)
+        known = memory.captured.get(result.rule_name)
+        captured = known.time if known else 0.0
         match self._sandbox.answers.remediation_trigger:
             case RemediationTrigger.REPORTED_RESULT:
                 return max(result.recorded, configured)
