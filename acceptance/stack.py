@@ -96,10 +96,10 @@ def ids_of(run: Run, name: str) -> Ids:
     return ids | {row["OutputKey"]: row["OutputValue"] for row in outputs}
 
 
-def deploy_own(run: Run, kind: str, **parameters: str) -> Ids:
-    """Deploy a template of the run, such as `network`, unless that was done. NotMadeError if that fails."""
+def deploy_own(run: Run, kind: str, *, keep: bool = True, **parameters: str) -> Ids:
+    """Deploy a template of the run, such as `network`, unless that was done and is to be kept. NotMadeError if that fails."""
     body = (TEMPLATES / f"{kind}.yaml").read_text(encoding="utf-8")
-    return deploy(run, f"{run.stack_name}-{kind}", {"TemplateBody": body}, parameters, keep=True)
+    return deploy(run, f"{run.stack_name}-{kind}", {"TemplateBody": body}, parameters, keep=keep)
 
 
 def network(run: Run) -> Ids:

@@ -9,6 +9,8 @@ from acceptance.interruptions import is_interruption
 from acceptance.run import Run
 
 Probe = Callable[[Run], None]
+PROBES: dict[str, Probe] = {}
+"""The probe of each fact, of the modules that are imported."""
 
 
 def probe(service: str, *facts: str) -> Callable[[Probe], Probe]:
@@ -35,6 +37,7 @@ def probe(service: str, *facts: str) -> Callable[[Probe], Probe]:
                     run.add(fact, service, function.__doc__ or "", why)
                 pytest.skip(f"{', '.join(missing)}: {why}")
 
+        PROBES.update(dict.fromkeys(facts, ask))
         return ask
 
     return decorated

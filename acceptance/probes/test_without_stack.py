@@ -8,7 +8,7 @@ from functools import partial
 from acceptance.facts import Json
 from acceptance.probes.probe import probe
 from acceptance.run import Run, attempt, error_code
-from acceptance.stack import network, own_stack, results
+from acceptance.stack import deploy_own, network, own_stack, results
 
 
 @probe("ec2", "name-of-the-ipv6-list")
@@ -155,36 +155,79 @@ def _ends(steps: list[Json]) -> dict[str, str]:
     return {step["StepName"]: step["StepStatus"] for step in steps}
 
 
+SUBNET, PREFIX_LIST = "AWS::EC2::Subnet", "AWS::EC2::PrefixList"
+
+
 def _heard(run: Run, kind: str) -> list[Json]:
     """Return the events about resources of a type that the listener has printed."""
     return run.logged(f"{run.stack_name}-listener", f'"resourceType": "{kind}"')
 
 
-@probe("config", "first-evaluation", "stored-results-lag", "older-result", "items-of-the-other-triggers")
+def _scheduled(run: Run) -> list[Json]:
+    """Return the scheduled messages that the listener has printed."""
+    return run.logged(f"{run.stack_name}-listener", '"messageType": "ScheduledNotification"')
+
+
+@probe(
+    "config",
+    "first-evaluation",
+    "items-of-the-other-triggers",
+    "older-result",
+    "stored-results-lag",
+    "updated-rule",
+    "first-scheduled-message",
+)
 def test_rule(run: Run) -> None:
-    """With which events a new rule evaluates what is there, and which of two results remains."""
-    public = network(run)["Public"]
-    with own_stack(run, "listener") as made:
-        event = run.until("an event about a subnet", partial(_heard, run, "AWS::EC2::Subnet"))[0]
-        invoking, rule = event["invokingEvent"], made["ListenerRule"]
-        difference = invoking["configurationItemDiff"]
-        run.add("first-evaluation", "config", "Is there a difference?", difference is not None, False, invoking)
-        put = partial(run.client("config").put_evaluations, ResultToken=event["resultToken"])
-        result = {"ComplianceResourceType": "AWS::EC2::Subnet", "ComplianceResourceId": public}
-        put(Evaluations=[result | {"ComplianceType": "NON_COMPLIANT", "OrderingTimestamp": datetime.now(UTC)}])
-        is_lagging = not results(run, rule)
-        run.add("stored-results-lag", "config", "Is a result there only later?", is_lagging, True, only_at_aws=True)
-        run.until("a stored result", partial(results, run, rule))
-        yesterday = datetime.now(UTC) - timedelta(days=1)
-        put(Evaluations=[result | {"ComplianceType": "COMPLIANT", "OrderingTimestamp": yesterday}])
-        expected = ["NON_COMPLIANT"]
-        stored = run.stays(lambda: list(results(run, rule).values()), expected)
-        run.add("older-result", "config", "The result after an older one", stored, expected)
+    """With which events a new rule and an updated one evaluate what is there, and which of two results remains."""
+    made = network(run)
+    with own_stack(run, "listener") as listener:
+        event = run.until("an event about a subnet", partial(_heard, run, SUBNET))[0]
+        invoking, rule = event["invokingEvent"], listener["ListenerRule"]
+        difference = invoking.get("configurationItemDiff", "absent")
+        kind = difference["changeType"] if isinstance(difference, dict) else difference
+        run.add("first-evaluation", "config", "What is the difference?", str(kind), "None", invoking)
         # Items of exclusions and firewalls cost more than a run may.
-        events = run.look_for(partial(_heard, run, "AWS::EC2::PrefixList"))
-    items = [event["invokingEvent"]["configurationItem"]["configuration"] for event in events]
-    has_id = any("PrefixListId" in (item or {}) for item in items)
-    run.add("items-of-the-other-triggers", "config", "Has a prefix list's item its ID?", has_id, True, items)
+        _add_prefix_list(run, made["PrefixList"])
+        told, is_scheduled = len(_heard(run, SUBNET)), [bool(_scheduled(run))]
+        _add_results(run, rule, event["resultToken"], made["Public"])
+        scheduled = len(_scheduled(run))
+        deploy_own(run, "listener", keep=False, Value="second")
+        is_sent = run.look_for(lambda: len(_heard(run, SUBNET)) > told)
+        run.add("updated-rule", "config", "Does an update send the items again?", is_sent, True)
+        is_scheduled.append(len(_scheduled(run)) > scheduled)
+    asked = "Is there one at the creation, and at an update?"
+    run.add("first-scheduled-message", "config", asked, is_scheduled)
+
+
+def _add_prefix_list(run: Run, prefix_list: str) -> None:
+    """Add how the item of a prefix list names it: by its ID or its ARN, and the names of its ID in the configuration."""
+    events = run.look_for(partial(_heard, run, PREFIX_LIST))
+    items = [event["invokingEvent"]["configurationItem"] for event in events]
+    names = [
+        [
+            "ID" if item["resourceId"] == prefix_list else "ARN",
+            *(key for key, value in (item["configuration"] or {}).items() if value == prefix_list),
+        ]
+        for item in items
+        if prefix_list in item["resourceId"]
+    ]
+    asked, believed = "How does its item name a prefix list?", ["ID", "PrefixListId"]
+    run.add("items-of-the-other-triggers", "config", asked, names[0] if names else [], believed, items)
+
+
+def _add_results(run: Run, rule: str, token: str, subnet: str) -> None:
+    """Add whether a result can be read at once, and which one remains if an older one is reported."""
+    put = partial(run.client("config").put_evaluations, ResultToken=token)
+    result = {"ComplianceResourceType": SUBNET, "ComplianceResourceId": subnet}
+    put(Evaluations=[result | {"ComplianceType": "NON_COMPLIANT", "OrderingTimestamp": datetime.now(UTC)}])
+    is_lagging = not results(run, rule)
+    run.add("stored-results-lag", "config", "Is a result there only later?", is_lagging)
+    run.look_for(partial(results, run, rule))
+    yesterday = datetime.now(UTC) - timedelta(days=1)
+    put(Evaluations=[result | {"ComplianceType": "COMPLIANT", "OrderingTimestamp": yesterday}])
+    expected = ["NON_COMPLIANT"]
+    stored = run.stays(lambda: list(results(run, rule).values()), expected)
+    run.add("older-result", "config", "The result after an older one", stored, expected)
 
 
 LATER = ("ResourceNotDiscoveredException",)

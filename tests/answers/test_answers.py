@@ -5,12 +5,6 @@ from tests.answers.parts import PARTS, rows
 from tests.docs.generated import GROUPS, switches_of
 
 UNPLAYED = {
-    "first-evaluation",
-    "resource-types-in-scope",
-    "items-of-the-other-triggers",
-    "older-result",
-    "stored-results-lag",
-    "items-in-an-aggregator",
     "name-of-the-ipv6-list",
     "table-of-a-regional-nat-gateway",
     "block-public-access",
