@@ -50,6 +50,7 @@ docs/reference/how-it-decides
 docs/reference/glossary
 docs/reference/stability
 build/reference/what-we-rely-on
+docs/what-aws-leaves-open
 SECURITY
 CHANGELOG
 ```

@@ -237,7 +237,7 @@ https://docs.aws.amazon.com/config/latest/APIReference/API_GetAggregateResourceC
 """
 
 
-@probe("config", "items-in-an-aggregator")
+@probe("config", "items-in-an-aggregator", "state-in-an-aggregator")
 def test_aggregator(run: Run) -> None:
     """Whether the item of a subnet has its VPC in an aggregator of this account alone."""
     public = network(run)["Public"]
@@ -252,9 +252,11 @@ def test_aggregator(run: Run) -> None:
             return None if code in LATER else (code, found)
 
         code, found = run.until("a subnet in the aggregator", look)
-    keys = sorted(json.loads(found["ConfigurationItem"]["configuration"])) if found else code
-    named = "Has a subnet's item its VPC?"
-    run.add("items-in-an-aggregator", "config", named, "vpcId" in keys, True, keys, only_at_aws=True)
+    configuration = json.loads(found["ConfigurationItem"]["configuration"]) if found else {}
+    seen = sorted(configuration) or code
+    run.add("items-in-an-aggregator", "config", "Has a subnet's item its VPC?", "vpcId" in configuration, True, seen)
+    state = configuration.get("state")
+    run.add("state-in-an-aggregator", "config", "What is its state?", state, None, state)
 
 
 @probe("iam", "role-of-stacksets")

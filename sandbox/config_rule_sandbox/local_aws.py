@@ -26,11 +26,14 @@ from config_rule_sandbox.answers import FirstSweep, UpdatedRule
 from config_rule_sandbox.aws_lambda.executions import Executions, MakeHandler
 from config_rule_sandbox.cloudformation.operations import CloudFormation
 from config_rule_sandbox.config.deployment import CHANGE, PERIODIC, RuleDefinition, prepare, scope_of
+from config_rule_sandbox.config.items.items import ItemStyle, Recorded
 from config_rule_sandbox.config.loop import ConfigLoop
+from config_rule_sandbox.config.recorder import Recorder
 from config_rule_sandbox.config.remediation.memory import RemediationError, remediations_of
 from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.config.results import results_of
 from config_rule_sandbox.dynamic import Client, Moto
+from config_rule_sandbox.http.direct import direct_client
 from config_rule_sandbox.iam.people import create_user
 from config_rule_sandbox.iam.requests import enforced
 from config_rule_sandbox.patching.patches import Patches
@@ -63,6 +66,9 @@ class AwsConfig:
         self._healing = threading.Thread()
         self._remediated = False
         self._captured = float("-inf")
+        recorded = Recorded(sandbox.account_id, sandbox.region, ItemStyle())
+        self._recorder = Recorder(partial(direct_client, sandbox), recorded)
+        """Records while there is no rule. The loop of a rule records, too."""
 
     def look(self) -> bool:
         """Look for changes once, tell every rule, and begin to remediate. Return whether anything was to be done."""
@@ -72,6 +78,9 @@ class AwsConfig:
         self._remediated = False
         automatic: list[str] = []
         is_told = False
+        if not config_backends[place[0]][place[1]].config_rules:
+            for change in self._recorder.look():
+                results.record(change.item)
         for name, rule in list(config_backends[place[0]][place[1]].config_rules.items()):
             state = (rule.config_rule_id, rule.input_parameters)
             if name not in self._loops or self._loops[name][0] != state:

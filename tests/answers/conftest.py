@@ -3,6 +3,7 @@
 import pytest
 
 from tests.answers.customer import Outcome
+from tests.answers.page import keep
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
@@ -16,6 +17,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     ]
     if not lines:
         return
+    keep((", ".join(line[:3]), line[3]) for line in lines)
     lines.sort()
     titles = ["switch", "answer", "what was played", "outcome", "time"]
     widths = [max(map(len, column)) for column in zip(titles, *lines, strict=True)]

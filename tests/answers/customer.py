@@ -140,13 +140,18 @@ class Customer:
         found = results.get((RULE, (SUBNET, subnet_id)))
         return found.compliance if found else ""
 
+    def scanned(self, *options: str) -> dict[str, tuple[str, str]]:
+        """Return compliance and annotation of the subnets to which the command says that the rule applies."""
+        shown = self.run("scan", "--format", "json", *options).stdout
+        rows = json.loads(shown)["subnets"] if shown else []
+        verdicts = {row["subnetId"]: (row["compliance"], row["annotation"]) for row in rows}
+        return {subnet_id: verdict for subnet_id, verdict in verdicts.items() if verdict[0] != NOT_APPLICABLE}
+
     def has_every_verdict(self) -> bool:
         """Return whether AWS Config has the verdict of each subnet that the command sees in the network."""
-        scanned = json.loads(self.run("scan", "--format", "json").stdout)["subnets"]
         results = results_of(self.sandbox.account_id, self.sandbox.region).of_rule(RULE)
-        stored = {(result.resource[1], result.compliance, result.annotation) for result in results}
-        seen = {(row["subnetId"], row["compliance"], row["annotation"]) for row in scanned}
-        return {row for row in stored if row[1] != NOT_APPLICABLE} == {row for row in seen if row[1] != NOT_APPLICABLE}
+        stored = {result.resource[1]: (result.compliance, result.annotation) for result in results}
+        return {key: verdict for key, verdict in stored.items() if verdict[0] != NOT_APPLICABLE} == self.scanned()
 
     def is_associated(self, vpc: Vpc) -> bool:
         """Return whether the private route table of a VPC has a route to a gateway endpoint."""

@@ -19,8 +19,8 @@ from tests.answers.customer import SUBNET, Customer, Outcome
 from tests.support.heals import HEAL, RULE, Vpc
 
 Part = Callable[[Customer], Outcome]
-NEWER_TYPE = "AWS::EC2::VPCBlockPublicAccess"
-"""How the first of the newer types in the rule's scope begins, which AWS Config may refuse."""
+NEWER_TYPE = "AWS::EC2::PrefixList"
+"""The first of the newer types in the rule's scope, which AWS Config may refuse."""
 
 
 # --- verdicts ----------------------------------------------------------------------------------------------------------
@@ -73,6 +73,17 @@ def verdicts_follow_newer_types(customer: Customer) -> Outcome:
     )
     outcomes.append(customer.outcome(customer.has_every_verdict, closed))
     return max(outcomes, key=list(Outcome).index)
+
+
+def scan_reads_an_aggregator(customer: Customer) -> Outcome:
+    """From the items of an aggregator, `scan` has the verdicts that it reads from EC2, also after a change."""
+    sources = [{"AccountIds": [customer.sandbox.account_id], "AwsRegions": [customer.sandbox.region]}]
+    customer.config.put_configuration_aggregator(ConfigurationAggregatorName="all", AccountAggregationSources=sources)
+    customer.deploy(RemediationMode="OFF")
+    customer.settle()
+    customer.builder.endpoint(customer.vpc.id, customer.vpc.table)
+    customer.settle()
+    return customer.outcome(lambda: customer.scanned("--aggregator", "all") == customer.scanned(), customer.vpc.subnet)
 
 
 def new_parameters_count(customer: Customer) -> Outcome:
@@ -233,8 +244,8 @@ PARTS: dict[str, tuple[Part, ...]] = {
         what_is_found_is_healed,
         heals_go_on_after_a_stop,
     ),
-    "item_state": (each_subnet_has_its_verdict,),
-    "aggregator_items": (each_subnet_has_its_verdict,),
+    "item_state": (scan_reads_an_aggregator, verdicts_follow_changes),
+    "aggregator_items": (scan_reads_an_aggregator,),
     "remediation_on_demand": (heals_go_on_after_a_stop, heals_go_on_after_an_exception),
     "busy_resource": (start_leaves_alone_what_runs,),
     "raised_error": (a_heal_that_is_not_verified_fails,),

@@ -1,6 +1,8 @@
 """Each switch for what AWS does not document is played, and belongs to a line of what we rely on."""
 
 from config_rule_sandbox.answers import others, switches
+from tests.answers.customer import Outcome
+from tests.answers.page import DOCUMENT, documented
 from tests.answers.parts import PARTS, rows
 from tests.docs.generated import GROUPS, switches_of
 
@@ -37,6 +39,14 @@ def test_every_other_answer_is_played() -> None:
     parts = {part for parts in PARTS.values() for part in parts}
     assert {row.part for row in rows() if not row.answers} == parts
     assert all(part.__doc__ for part in parts)
+
+
+def test_page_names_rows_that_are_played() -> None:
+    """It says of no row that it is wrong in silence. `make answers` compares the outcomes."""
+    found = documented(DOCUMENT.read_text(encoding="utf-8"))
+    assert found
+    assert found.keys() <= {str(row) for row in rows()}
+    assert set(found.values()) == {Outcome.NEXT_SWEEP, Outcome.SAID}
 
 
 def test_every_switch_belongs_to_a_line() -> None:

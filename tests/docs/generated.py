@@ -28,8 +28,8 @@ _RELY_ON = """# What we rely on
 
 These are the behaviors of AWS that the work or the safety of express-path rests on, for those who review it. The evidence is
 a page of AWS, a test that others run at AWS (`_test.go`), or an issue. Where it is a probe, nobody has published the behavior:
-try it in an account of your own first. *Played* names a switch of [the sandbox](../../sandbox/README.md#faults) with which the tests give
-each answer that AWS may give. A test fails if a template or runbook uses a policy action, condition key, event, call,
+try it in an account of your own first. *Played* names a switch with which the tests
+[give each answer](../../docs/what-aws-leaves-open.md) that AWS may give. A test fails if a template or runbook uses a policy action, condition key, event, call,
 or step property that [the list](../../tests/docs/what_we_rely_on.yaml) behind this page does not have.
 """
 
@@ -105,7 +105,7 @@ def _table(lines: list[dict[str, Any]]) -> Iterator[str]:
         evidence = [f"[{_name(url)}]({url})" for url in line.get("source", [])]
         if "probe" in line:
             evidence = [f"only the acceptance run shows it: `{line['probe']}`"]
-        evidence += [f"played: `{switch}`" for switch in switches_of(line)]
+        evidence += [f"[played](../../docs/what-aws-leaves-open.md): `{switch}`" for switch in switches_of(line)]
         yield f"| {line['what']} | {', '.join(places)} | {', '.join(evidence)} |"
 
 

@@ -10,6 +10,7 @@ from moto.config.models import ConfigBackend, ConfigRule
 from moto.config.responses import ConfigResponse
 
 from config_rule_sandbox.config import (
+    aggregated_items,
     aggregation,
     checks,
     compliance,
@@ -37,6 +38,7 @@ def apply(patches: Patches) -> None:
     rule_statuses.apply(patches)
     recorder_settings.apply(patches)
     aggregation.apply(patches)
+    aggregated_items.apply(patches)
 
 
 ADDED: dict[str, Operation] = {

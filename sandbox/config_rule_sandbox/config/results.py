@@ -3,13 +3,14 @@
 import time
 import uuid
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from threading import RLock
 from typing import Any
 
 from moto.config.models import config_backends
 
 from config_rule_sandbox.answers import OlderResult, StoredResults, given
+from config_rule_sandbox.config.items.items import timestamp
 from config_rule_sandbox.patching.memory import memory_of
 
 ResourceKey = tuple[str, str]
@@ -121,8 +122,12 @@ class ConfigResults:
                 self._earlier.pop(key, None)
 
     def grow_older(self, age: timedelta) -> None:
-        """Let every result be older."""
+        """Let every result and every item be older."""
         with self.lock:
+            for items in self.history.values():
+                for item in items:
+                    captured = datetime.fromisoformat(item["configurationItemCaptureTime"]) - age
+                    item["configurationItemCaptureTime"] = timestamp(captured)
             self.results = {key: _older(result, age) for key, result in self.results.items()}
             self._earlier = {key: [_older(result, age) for result in results] for key, results in self._earlier.items()}
             self._changed = {key: moment - age.total_seconds() for key, moment in self._changed.items()}

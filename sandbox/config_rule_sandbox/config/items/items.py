@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from config_rule_sandbox.answers import NewerItems, given
+from config_rule_sandbox.answers import ItemState, NewerItems, given
 from config_rule_sandbox.config.items.kinds import DIRECTORY_BUCKET, NEWER_TYPES, SUBNET, Described, Kind, camel
 from config_rule_sandbox.config.items.reading import Network
 from config_rule_sandbox.config.items.relationships import Relationship, relationships_of
@@ -98,7 +98,7 @@ def configuration(kind: Kind, described: Described, style: ItemStyle) -> dict[st
             found[name] = round(found[name].timestamp() * 1000)
     for name, keys in kind.members.items():
         found[name] = [_with_keys(member, keys, style) for member in found.get(name, [])]
-    if style.state_as_object and "state" in found:
+    if (style.state_as_object or given().item_state is ItemState.OBJECT) and "state" in found:
         found["state"] = {"value": found["state"]}
     return _with_keys(found, kind.keys, style)
 
