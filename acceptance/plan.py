@@ -33,7 +33,7 @@ Costs at AWS, with the prices of us-east-1:
   $0.20  transit gateway: two attachments for two hours each, $0.05 an hour
   $0.36  AWS Config: about 120 items of the run's resources, $0.003 each
   $0.17  AWS Config: about 170 results, $0.001 each
-  $0.52  Systems Manager Automation: about 260 steps beyond the free ones, $0.002 each
+  $0.52  Systems Manager Automation: about 265 steps beyond the free ones, $0.002 each
   $0.05  Lambda, DynamoDB, S3, CloudWatch, SNS, SQS: less than this
   $1.50  in total, and $0.20 for each hour for which a run that is interrupted stays
 """

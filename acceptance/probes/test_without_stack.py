@@ -155,6 +155,18 @@ def _ends(steps: list[Json]) -> dict[str, str]:
     return {step["StepName"]: step["StepStatus"] for step in steps}
 
 
+@probe("ssm", "raised-error", "later-steps")
+def test_raised_error(run: Run) -> None:
+    """How a step ends whose function raises an error, and how a step is shown that has not begun."""
+    with own_stack(run, "raising") as made:
+        execution = run.start(made["Runbook"])
+        run.reach(execution, "sleep")
+        steps = run.execution(execution, "InProgress", "Success", "Failed")["StepExecutions"]
+        ended = _ends(run.end(execution)["StepExecutions"])
+    run.add("later-steps", "ssm", "Which status has the last step meanwhile?", str(_ends(steps).get("last")))
+    run.add("raised-error", "ssm", "Status of the step", ended.get("raising"), "Failed", ended)
+
+
 SUBNET, PREFIX_LIST = "AWS::EC2::Subnet", "AWS::EC2::PrefixList"
 
 
