@@ -189,8 +189,9 @@ def a_heal_that_is_not_verified_fails(customer: Customer) -> Outcome:
     customer.settle()
     healed = customer.run("heal", subnet_id, "--yes")
     customer.start_remediation(subnet_id)
-    customer.settle()
     [run] = customer.remediations(subnet_id)
+    assert run.execution
+    customer.aws.automation.wait(run.execution.id)
     faults.clear()
     again = customer.run("heal", subnet_id, "--yes")
     ends = (healed.returncode, run.state, again.returncode)

@@ -24,3 +24,10 @@ def test_row(row: Row, monkeypatch: pytest.MonkeyPatch, record_property: Callabl
     assert outcome == expected(row), (
         "docs/what-aws-leaves-open.md says something else: run python -m tests.answers.page"
     )
+
+
+def test_what_nobody_says_is_wrong_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part that does not become right, and whose resource nobody names, is no outcome that passes."""
+    with customer(monkeypatch, ()) as played:
+        played.deploy(RemediationMode="OFF")
+        assert played.outcome(lambda: False, "subnet-00000000000000000") is Outcome.SILENT
