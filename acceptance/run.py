@@ -89,7 +89,7 @@ class Run:
             "date": datetime.now(UTC).date().isoformat(),
             "asked": asked,
             "answer": removed(answer, known),
-            "believed": believed,
+            "believed": removed(believed, known),
             "as_believed": None if believed is None else answer == believed,
             "seconds": round(time.monotonic() - self._begun, 1),
         }

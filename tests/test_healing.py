@@ -202,7 +202,7 @@ def test_waiting_is_not_done_in_the_function(
     monkeypatch.setattr("time.sleep", sleep)
     ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId=heal_id(7), expiresAt=10**10)
     answer = ask("turn", vpc.subnet, routeTableId=vpc.table, vpcId=vpc.vpc, seenRun="NONE", seenState="NONE")
-    assert (answer["next"], answer["pause"]) == ("WAIT", "PT10S")
+    assert answer["next"] == "WAIT"
     assert [(call.service, call.operation) for call in sandbox.calls] == [("dynamodb", "GetItem")] * 2
 
 

@@ -14,6 +14,7 @@ from express_path.adapters.heal_reader import (
     failed_steps,
     has_ended,
     is_in_history,
+    is_rejected,
     read_live_resources,
 )
 from express_path.adapters.heal_steps import (
@@ -59,7 +60,17 @@ from express_path.domain.heal.claims import (
     next_change,
     why_not_healed,
 )
-from express_path.domain.heal.ledger import NO_RECORDS, Marks, RunKind, RunRecord, TableRecord, VpcRecord, marks_of
+from express_path.domain.heal.ledger import (
+    NO_RECORDS,
+    ApprovalState,
+    Marks,
+    RunKind,
+    RunRecord,
+    StartedBy,
+    TableRecord,
+    VpcRecord,
+    marks_of,
+)
 from express_path.domain.heal.plan import BLOCKER_BY_REASON, PlanContext, is_healable, make_plan
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import NONE, Action, HealSettings, RemediationMode, parse_endpoint_policy
@@ -520,9 +531,14 @@ def answer_approval(services: HealServices, planner: Planner, request: HealReque
 
     Unless it is a dry run, a blocked plan raises BlockedError. Raise SettingError if no approvers are configured.
     """
+    writer = Writer(services.ledger.table_name, request.run_id, _now())
     if request.action is ApprovalAction.APPROVED:
-        writer = Writer(services.ledger.table_name, request.run_id, _now())
         return {"routeTableId": request.route_table_id, "ledger": [writer.approve(request.route_table_id)]}
+    if request.action is ApprovalAction.UNAPPROVED:
+        if is_rejected(services.aws.ssm, request.run_id):
+            denied = writer.deny(request.route_table_id, request.run_id)
+            return {"next": ApprovalStep.DENIED.value, "ledger": [denied]}
+        return {"next": ApprovalStep.DONE.value, "ledger": []}
     stop = None if request.dry_run else services.ledger.stop()
     if stop:
         return stopped_answer(stop, request.subnet_id)
@@ -535,15 +551,12 @@ def answer_approval(services: HealServices, planner: Planner, request: HealReque
     writes: list[Write] = []
     if step is ApprovalStep.ASK:
         _check_approvers(planner.settings)
-        writer = Writer(services.ledger.table_name, request.run_id, observation.now)
-        writes = [
-            writer.request_approval(
-                observation.plan.verdict.route_table_id or "",
-                request.fingerprint or observation.plan.fingerprint,
-                void_run=void_run,
-                lost={"next": ApprovalStep.ASK_AGAIN},
-            )
-        ]
+        table_id, lost = observation.plan.verdict.route_table_id or "", {"next": ApprovalStep.ASK_AGAIN}
+        if rejected_run := _rejected_run(services, observation, request):
+            step, writes = ApprovalStep.DENIED, [writer.deny(table_id, rejected_run, lost)]
+        else:
+            fingerprint = request.fingerprint or observation.plan.fingerprint
+            writes = [writer.request_approval(table_id, fingerprint, void_run=void_run, lost=lost)]
     answer = approval_answer(observation.plan, step, planner.settings, _governed_subnets(observation))
     return {**answer, "ledger": writes}
 
@@ -555,6 +568,19 @@ def _blocked_if_denied(observation: Observation, request: HealRequest) -> Observ
         return observation
     blockers = (*observation.plan.blockers, denied)
     return replace(observation, plan=replace(observation.plan, action=Action.BLOCKED, blockers=blockers))
+
+
+def _rejected_run(services: HealServices, observation: Observation, request: HealRequest) -> str:
+    """Return the run whose request was rejected and that ended before it recorded that; empty if there is none.
+
+    AWS says that an automation stops if a request is not approved, and has an example in which it goes on
+    (https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-approve.html). Raise ApiError.
+    """
+    approval = observation.ledger.table.approval
+    if request.started_by is not StartedBy.CONFIG or approval is None or approval.run_id == request.run_id:
+        return ""
+    is_open = approval.state is ApprovalState.REQUESTED
+    return approval.run_id if is_open and is_rejected(services.aws.ssm, approval.run_id) else ""
 
 
 def _check_approvers(settings: HealSettings) -> None:

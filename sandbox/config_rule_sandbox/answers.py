@@ -212,6 +212,200 @@ class LaterSteps(StrEnum):
     ABSENT = "absent"
 
 
+class LoopFailure(StrEnum):
+    """What becomes of a loop with a step that fails and whose onFailure names a step outside of the loop.
+
+    https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-loop.html: the loop inherits the
+    onFailure of its steps, and reacts accordingly. It does not say that they may name a step outside, and shows no example.
+    """
+
+    GOES_TO_NAMED_STEP = "goes to named step"
+    IS_REFUSED = "is refused"
+    """CreateDocument refuses such a document."""
+    GOES_TO_NEXT_STEP = "goes to next step"
+    """The name is ignored: the automation goes on with the step below the loop."""
+    GOES_ON = "goes on"
+    """The failure is ignored: the loop goes on with its next step."""
+    ENDS = "ends"
+    """The automation ends. Its status says that it failed if the loop is critical."""
+
+
+class LoopSteps(StrEnum):
+    """How the steps inside of a loop are listed.
+
+    https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_AutomationExecution.html: where
+    StepExecutionsTruncated is true, DescribeAutomationStepExecutions has the full list.
+    """
+
+    LISTED = "listed"
+    CUT = "cut"
+    """GetAutomationExecution leaves them out and says so. DescribeAutomationStepExecutions lists them."""
+    UNLISTED = "unlisted"
+    """Neither lists them. GetAutomationExecution says that it leaves something out."""
+
+
+class MissingOutput(StrEnum):
+    """What stands for an output that has no value: its selector found nothing, or its step did not succeed.
+
+    https://docs.aws.amazon.com/cli/latest/reference/ssm/describe-automation-executions.html has an example with the text.
+    No page says what a later step gets.
+    """
+
+    TEXT = "text"
+    EMPTY = "empty"
+    """An empty text."""
+    ABSENT = "absent"
+    """Nothing: it is not listed, and where a later step refers to it, the reference stays."""
+
+
+class StepInputs(StrEnum):
+    """How the inputs of a step are shown.
+
+    https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_StepExecution.html: they are fully resolved values.
+    It does not show a text or a list.
+    """
+
+    QUOTED = "quoted"
+    """A text in quotation marks, with nothing escaped. Lists as JSON."""
+    PLAIN = "plain"
+    """A text as it is. A list of texts in brackets, with commas between them."""
+    JSON = "json"
+    UNRESOLVED = "unresolved"
+    """As in the document, with references."""
+
+
+class UnapprovedStep(StrEnum):
+    """What follows a step aws:approve that is rejected or expires, and whose onFailure names a step.
+
+    https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-approve.html says that the automation
+    stops with the status Timed Out if the step expires, and has an example with onFailure.
+    """
+
+    GOES_TO_NAMED_STEP = "goes to named step"
+    ENDS = "ends"
+    """The automation ends with the status of the step."""
+
+
+class RejectedStatus(StrEnum):
+    """What the output ApprovalStatus of a step aws:approve is that was rejected.
+
+    https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-approve.html: Approved, Rejected, or
+    Waiting. It does not say whether a step that failed has outputs.
+    """
+
+    REJECTED = "rejected"
+    WAITING = "waiting"
+    ABSENT = "absent"
+    """The step has no outputs."""
+
+
+class Ipv6List(StrEnum):
+    """How EC2 lists the prefix list with the IPv6 addresses of S3 Express.
+
+    https://docs.aws.amazon.com/vpc/latest/userguide/working-with-aws-managed-prefix-lists.html has only the name of the list
+    with IPv4 addresses, and that of the IPv6 list of VPC Lattice.
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribePrefixLists.html does not mention IPv6.
+    """
+
+    MANAGED = "managed"
+    """As com.amazonaws.<region>.ipv6.s3express, and only in DescribeManagedPrefixLists."""
+    PLAIN = "plain"
+    """Under the same name, also in DescribePrefixLists."""
+    NAMED_DIFFERENTLY = "named differently"
+    """As com.amazonaws.<region>.s3express-ipv6."""
+    NONE = "none"
+    """There is no such list."""
+
+
+class RegionalNatTable(StrEnum):
+    """How DescribeRouteTables shows the association of a regional NAT gateway with its own route table.
+
+    https://docs.aws.amazon.com/vpc/latest/userguide/nat-gateways-regional.html: the gateway comes with a route table. It does
+    not say how that is shown.
+    """
+
+    GATEWAY = "gateway"
+    """As that of a gateway: the gateway's ID is the GatewayId."""
+    UNASSOCIATED = "unassociated"
+    """Not at all."""
+
+
+class UsedToken(StrEnum):
+    """What CreateVpcEndpoint does with a client token whose endpoint was deleted.
+
+    https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html: a repeated request returns the same answer without
+    further actions, even if the resource has changed. It does not mention one that is gone.
+    """
+
+    DELETED_ENDPOINT = "deleted endpoint"
+    """It returns the deleted endpoint."""
+    NEW_ENDPOINT = "new endpoint"
+    ERROR = "error"
+    """It refuses the request with IdempotentParameterMismatch."""
+
+
+class TableAddedAgain(StrEnum):
+    """What ModifyVpcEndpoint does with a route table to add that is associated with the endpoint.
+
+    https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_ModifyVpcEndpoint.html does not say.
+    """
+
+    NO_CHANGE = "no change"
+    ERROR = "error"
+    """It refuses the request with RouteAlreadyExists."""
+
+
+class EndpointKeys(StrEnum):
+    """What condition keys EC2 gives for the endpoint that CreateVpcEndpoint and DeleteVpcEndpoints name.
+
+    https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html lists the keys of the type
+    vpc-endpoint for both calls, and does not say which of them each endpoint has.
+    """
+
+    SERVICE_AND_TAGS = "service and tags"
+    NO_SERVICE = "no service"
+    """No ec2:VpceServiceName."""
+    NO_TAGS = "no tags"
+    """No aws:ResourceTag for the endpoint to delete."""
+
+
+class AttributeKeys(StrEnum):
+    """What condition keys ec2:Attribute/NAME EC2 gives for the endpoint that ModifyVpcEndpoint changes.
+
+    https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec2.html lists ec2:Attribute/${AttributeName}, and
+    does not say which attributes a request has.
+    """
+
+    CHANGED = "changed"
+    """Those that the request changes."""
+    NONE = "none"
+    EACH = "each"
+    """All of them in every request."""
+
+
+class TableDeny(StrEnum):
+    """What a Deny for the principal `*` in the resource policy of a table means for the principals of its account.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic.html: an explicit Deny in any policy wins.
+    https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/rbac-considerations.html has no example of one.
+    """
+
+    HOLDS = "holds"
+    PASSES_OWN_POLICIES = "passes own policies"
+    """It does not concern those whose own policies allow the action."""
+
+
+class DenyingBusPolicy(StrEnum):
+    """What the policy of an event bus means for those whom it does not name, if it has only statements that deny.
+
+    https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-event-bus-permissions-manage.html has only policies that allow.
+    """
+
+    OWN_POLICIES_ALLOW = "own policies allow"
+    """Those in the account of the bus whose own policies allow it put events."""
+    NOBODY_ALLOWED = "nobody allowed"
+
+
 @dataclass
 class Answers:
     """The answer of each switch. The type of a field lists the answers, and its default is the sandbox's answer."""
@@ -232,6 +426,20 @@ class Answers:
     busy_resource: BusyResource = BusyResource.FAILED_ITEM
     raised_error: RaisedError = RaisedError.FAILS_STEP
     later_steps: LaterSteps = LaterSteps.PENDING
+    loop_failure: LoopFailure = LoopFailure.GOES_TO_NAMED_STEP
+    loop_steps: LoopSteps = LoopSteps.LISTED
+    missing_output: MissingOutput = MissingOutput.TEXT
+    step_inputs: StepInputs = StepInputs.QUOTED
+    unapproved_step: UnapprovedStep = UnapprovedStep.GOES_TO_NAMED_STEP
+    rejected_status: RejectedStatus = RejectedStatus.REJECTED
+    ipv6_list: Ipv6List = Ipv6List.MANAGED
+    regional_nat_table: RegionalNatTable = RegionalNatTable.GATEWAY
+    used_token: UsedToken = UsedToken.DELETED_ENDPOINT
+    table_added_again: TableAddedAgain = TableAddedAgain.NO_CHANGE
+    endpoint_keys: EndpointKeys = EndpointKeys.SERVICE_AND_TAGS
+    attribute_keys: AttributeKeys = AttributeKeys.CHANGED
+    table_deny: TableDeny = TableDeny.HOLDS
+    denying_bus_policy: DenyingBusPolicy = DenyingBusPolicy.OWN_POLICIES_ALLOW
 
     def set(self, switch: str, answer: str) -> None:
         """Give another answer of a switch, by the names that `others` yields. ValueError for an unknown name."""

@@ -9,9 +9,7 @@ import pytest
 
 from express_path.adapters.heal_steps import (
     CLAIMED,
-    NO_PAUSE,
     NONE,
-    WAIT_PAUSE,
     ApprovalAction,
     HealAction,
     HealRequest,
@@ -21,7 +19,6 @@ from express_path.adapters.heal_steps import (
     parse_heal_request,
     parse_undo_request,
     plan_answer,
-    turn_answer,
     undo_answer,
 )
 from express_path.domain.heal.claims import NextStep
@@ -133,12 +130,6 @@ def test_answer_has_the_record_and_the_endpoint_of_an_interrupted_heal() -> None
     record = TableRecord("rtb-1", TableState.UNDONE, "undo-1", heal_run_id="run-1", undo_run_id="undo-1")
     answer = plan_answer(PLANS["create"], NextStep.FINISH, SETTINGS, record, NOW, "vpce-1")
     assert (answer["seenRun"], answer["seenState"], answer["endpointId"]) == ("undo-1", "UNDONE", "vpce-1")
-
-
-def test_only_a_run_that_waits_sleeps() -> None:
-    """The loop sleeps as long as the answer says."""
-    assert turn_answer(NextStep.WAIT)["pause"] == WAIT_PAUSE
-    assert turn_answer(NextStep.CLAIM)["pause"] == NO_PAUSE
 
 
 def test_answer_shows_concerns_and_verdict() -> None:

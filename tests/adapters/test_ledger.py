@@ -211,6 +211,7 @@ WRITES = [
     WRITER.claim_for_undo(HEAL, void_run="", lost=LOST),
     WRITER.request_approval("rtb-1", "hash", void_run="", lost=LOST),
     WRITER.approve("rtb-1"),
+    WRITER.deny("rtb-1", "run-9"),
     WRITER.use_approval("rtb-1", "hash"),
     ELECT,
     WRITER.intend_creation(HEAL),

@@ -155,6 +155,6 @@ def test_request_that_nobody_answered_is_no_rejection() -> None:
     """The message says that the next run asks again."""
     message = explain(("approve", "Step timed out."))
     assert message == (
-        "step approve failed: Step timed out. | fix: nobody rejected the heal, and nothing was changed: the next run sends "
+        "step approve failed: Step timed out. | fix: Systems Manager shows no rejection, and nothing was changed: the next run sends "
         "a new request"
     )

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -10,12 +11,15 @@ from enum import StrEnum
 from typing import Any
 
 import pytest
+from botocore.exceptions import ClientError
 
 from config_rule_sandbox.cloudformation.account import Account
 from config_rule_sandbox.cloudformation.stacks import Stack, create_stack, update_stack
 from config_rule_sandbox.config.remediation.memory import RUNNING, Remediations, Run, remediations_of
 from config_rule_sandbox.config.results import results_of
 from config_rule_sandbox.http.in_process import in_process
+from config_rule_sandbox.iam.people import create_user
+from config_rule_sandbox.iam.requests import enforced
 from config_rule_sandbox.local_aws import LocalAws
 from config_rule_sandbox.ssm.execution import Execution
 from config_rule_sandbox.ssm.registry import registry
@@ -25,7 +29,7 @@ from express_path import healing
 from express_path.domain.heal.ledger import STOP_ID
 from org.expansion import expand
 from tests.support import processes
-from tests.support.heals import RULE, Vpc
+from tests.support.heals import APPROVED, RULE, Vpc
 from tests.support.network import Builder
 from tests.support.template import MAIN, ROOT
 
@@ -33,6 +37,8 @@ SUBNET = "AWS::EC2::Subnet"
 NOT_APPLICABLE = "NOT_APPLICABLE"
 STACK_NAME = "express-path"
 DAY = timedelta(days=1)
+CHANGING = ("heal", "undo")
+"""The commands that print what they could not do, and why."""
 ARTIFACTS, CODE = "artifacts", "code.zip"
 """The bucket and the key of the functions' code. It is not run: the handlers of this checkout are."""
 
@@ -61,6 +67,7 @@ class Customer:
         self.config: Any = aws.client("config")
         self.stack: Stack | None = None
         self.failure = ""
+        self._failed: list[str] = []
 
     # --- what happens --------------------------------------------------------------------------------------------------
 
@@ -103,7 +110,10 @@ class Customer:
         """Run the command as an operator."""
         environment = dict(os.environ)
         line = [*processes.command(environment), *command_line]
-        return subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
+        if done.returncode and command_line[0] in CHANGING:
+            self._failed.append(done.stdout + done.stderr)
+        return done
 
     def stop_heals(self) -> None:
         """Stop heals as `express-path stop` does, in the ledger."""
@@ -127,6 +137,51 @@ class Customer:
         """Ask AWS Config to heal a subnet."""
         keys = [{"resourceType": SUBNET, "resourceId": subnet_id}]
         self.config.start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=keys)
+
+    @contextmanager
+    def permissions(self) -> Iterator[dict[str, str]]:
+        """Require a permission for every request, and let the operator be an administrator, whose credentials are given."""
+        everything = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+        administrator = create_user(self.sandbox, "admin", [{"Version": "2012-10-17", "Statement": [everything]}])
+        names = {name.upper(): value for name, value in administrator.items()}
+        with enforced(self.sandbox), pytest.MonkeyPatch.context() as patch:
+            patch.delenv("AWS_SESSION_TOKEN", raising=False)
+            for name, value in names.items():
+                patch.setenv(name, value)
+            yield administrator
+
+    def may_put_events(self) -> bool:
+        """Return whether the role of the rule's function may put events on the stack's bus."""
+        assert self.stack
+        role = self.aws.client("iam").get_role(RoleName=self.stack.resources["EvaluateRole"].physical_id)["Role"]
+        session = self.sandbox.assume(role["Arn"])
+        entry = {"EventBusName": f"express-path-{RULE}", "Source": "answers", "DetailType": "answers", "Detail": "{}"}
+        with enforced(self.sandbox):
+            try:
+                self.sandbox.client("events", credentials=session).put_events(Entries=[entry])
+            except ClientError:
+                return False
+        return True
+
+    def ask(self, **parameters: str) -> Execution:
+        """Deploy the stack in mode APPROVAL, and return the run of AWS Config that asks this account's caller."""
+        topic = self.aws.client("sns").create_topic(Name="AutomationApprovals")["TopicArn"]
+        approver = self.aws.client("sts").get_caller_identity()["Arn"]
+        self.deploy(RemediationMode="APPROVAL", ApprovalTopicArn=topic, Approvers=approver, **parameters)
+        until = time.monotonic() + 60
+        while not (waiting := [run for run in self.executions(APPROVED) if run.status == "Waiting"]):
+            assert time.monotonic() < until, self.failure
+            self.aws.look()
+            time.sleep(0.05)
+        return waiting[-1]
+
+    def answer(self, request: Execution, signal: str) -> None:
+        """Approve or reject a request, and wait for the end of its run. Nobody answers later ones, whose time is soon over."""
+        knobs = self.aws.automation.knobs
+        knobs.time_scale = 0.01  # a heal that is approved has two hours
+        self.aws.client("ssm").send_automation_signal(AutomationExecutionId=request.id, SignalType=signal)
+        self.aws.automation.wait(request.id, 120)
+        knobs.time_scale = 0.00001
 
     @property
     def _memory(self) -> Remediations:
@@ -183,6 +238,20 @@ class Customer:
         known = registry(self.sandbox.account_id, self.sandbox.region).executions.values()
         return [execution for execution in known if execution.document_name == document]
 
+    def requests(self) -> list[Execution]:
+        """Return the runs that have asked for an approval."""
+        return [run for run in self.executions(APPROVED) if run.steps["approve"].started]
+
+    def endpoints(self) -> list[str]:
+        """Return the endpoints that are not deleted."""
+        found = self.builder.ec2.describe_vpc_endpoints()["VpcEndpoints"]
+        return [endpoint["VpcEndpointId"] for endpoint in found if not endpoint["State"].startswith("delet")]
+
+    def ledger(self) -> str:
+        """Return the name of the stack's ledger."""
+        assert self.stack
+        return str(self.stack.resources["LedgerTable"].physical_id)
+
     def outcome(self, is_right: Callable[[], bool], *resource_ids: str) -> Outcome:
         """Return whether something is right: at once, after a sweep, or else whether an operator is told of these resources."""
         self.settle()
@@ -198,10 +267,11 @@ class Customer:
         return Outcome.SAID if is_said else Outcome.SILENT
 
     def told(self) -> Iterator[str]:
-        """Yield what an operator is told: by a deployment that failed, or else now by `doctor` and by the last check."""
+        """Yield what an operator is told: by a deployment or a command that failed, or else now by `doctor` and by the last check."""
         if self.failure:
             yield self.failure
             return
+        yield from self._failed
         yield self.run("doctor").stdout
         yield json.dumps(self.faults())
 

@@ -9,10 +9,13 @@ be true. Under the sandbox's own answers, each part must work.
 import re
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import product
 from threading import Event
+
+from botocore.exceptions import ClientError
 
 from config_rule_sandbox.answers import RemediationTrigger, others, switches
 from tests.answers.customer import SUBNET, Customer, Outcome
@@ -217,6 +220,137 @@ def progress_names_what_has_begun(customer: Customer) -> Outcome:
     return customer.outcome(lambda: "create" in named and named <= begun and "associate" not in begun, table_id)
 
 
+def a_run_that_gets_no_turn_fails(customer: Customer) -> Outcome:
+    """A heal that cannot claim its route table fails, for AWS Config and for the command, and the next one succeeds."""
+    subnet_id = customer.vpc.subnet
+    customer.deploy(RemediationMode="OFF")
+    if customer.failure:
+        is_named = all(name in customer.failure for name in ("HealDocument", "mainSteps.takeTurn"))
+        return Outcome.SAID if is_named else Outcome.SILENT
+    customer.settle()
+    customer.sandbox.faults.deny("dynamodb", "UpdateItem")
+    healed = customer.run("heal", subnet_id, "--yes")
+    customer.start_remediation(subnet_id)
+    customer.settle()
+    [run] = customer.remediations(subnet_id)
+    customer.sandbox.faults.clear()
+    again = customer.run("heal", subnet_id, "--yes")
+    ends = (healed.returncode, run.state, again.returncode)
+    is_named = "AccessDeniedException" in healed.stdout + healed.stderr
+    return customer.outcome(
+        lambda: ends == (2, "FAILED", 0) and is_named and customer.has_endpoint(customer.vpc), subnet_id
+    )
+
+
+def a_heal_is_undone_and_made_again(customer: Customer) -> Outcome:
+    """With the permissions of its role alone, a heal is made, undone by the command, and made again."""
+    subnet_id = customer.vpc.subnet
+    customer.deploy(RemediationMode="OFF")
+    customer.settle()
+    with customer.permissions():
+        ends = [customer.run("heal", subnet_id, "--yes").returncode]
+        runs = [run.id for run in customer.executions(HEAL)]
+        ends.append(customer.run("undo", runs[-1], "--yes").returncode)
+        is_undone = not customer.endpoints()
+        ends.append(customer.run("heal", subnet_id, "--yes").returncode)
+    return customer.outcome(
+        lambda: ends == [0, 0, 0] and is_undone and customer.has_endpoint(customer.vpc), customer.vpc.table
+    )
+
+
+def somebody_else_associates_the_table_meanwhile(customer: Customer) -> Outcome:
+    """A heal whose change somebody else has just made succeeds."""
+    customer.deploy(RemediationMode="OFF")
+    customer.settle()
+
+    def associate() -> None:
+        [endpoint_id] = customer.endpoints()
+        customer.builder.ec2.modify_vpc_endpoint(VpcEndpointId=endpoint_id, AddRouteTableIds=[customer.vpc.table])
+
+    customer.sandbox.faults.before("ec2", "ModifyVpcEndpoint", associate, times=1)
+    healed = customer.run("heal", customer.vpc.subnet, "--yes")
+    return customer.outcome(lambda: healed.returncode == 0 and customer.has_endpoint(customer.vpc), customer.vpc.subnet)
+
+
+# --- approvals ---------------------------------------------------------------------------------------------------------
+
+
+def a_rejection_is_final(customer: Customer) -> Outcome:
+    """After an approver rejected a heal, AWS Config sends no other request, also not after a sweep."""
+    request = customer.ask()
+    customer.answer(request, "Reject")
+    return customer.outcome(lambda: len(customer.requests()) == 1 and not customer.endpoints(), customer.vpc.subnet)
+
+
+def an_approved_heal_is_made(customer: Customer) -> Outcome:
+    """After an approver approved a heal, it is made."""
+    request = customer.ask()
+    customer.answer(request, "Approve")
+    return customer.outcome(lambda: customer.has_endpoint(customer.vpc), customer.vpc.subnet)
+
+
+def a_forged_approval_heals_nothing(customer: Customer) -> Outcome:
+    """An approval that an administrator writes into the ledger starts no heal."""
+    request = customer.ask(DeployingRoleArn="arn:aws:iam::123456789012:role/deploy")
+    customer.answer(request, "Reject")
+    approved = {":approved": {"S": "APPROVED"}, ":expires": {"N": str(10**10)}}
+    with customer.permissions() as administrator:
+        dynamodb = customer.sandbox.client("dynamodb", credentials=administrator)
+        with suppress(ClientError):
+            dynamodb.update_item(
+                TableName=customer.ledger(),
+                Key={"id": {"S": f"TABLE#{customer.vpc.table}"}},
+                UpdateExpression="SET approvalState = :approved, approvalExpiresAt = :expires",
+                ExpressionAttributeValues=approved,
+            )
+    names = ("SubnetId", "AutomationAssumeRole", "PlanFunctionName")
+    healed = customer.aws.automation.execute(HEAL, {name: request.parameters[name] for name in names})
+    is_refused = healed["AutomationExecutionStatus"] == "Failed"
+    return customer.outcome(lambda: is_refused and not customer.endpoints(), customer.vpc.subnet)
+
+
+# --- what EC2 shows, and what is published -----------------------------------------------------------------------------
+
+
+def a_dual_stack_subnet_is_healed(customer: Customer) -> Outcome:
+    """A heal of a subnet with IPv4 and IPv6 leads both to the endpoint."""
+    ec2, vpc = customer.builder.ec2, customer.vpc
+    vpc.add_ipv6(customer.builder, vpc.subnet)
+    gateway = ec2.create_egress_only_internet_gateway(VpcId=vpc.id)["EgressOnlyInternetGateway"]
+    route = {"DestinationIpv6CidrBlock": "::/0", "EgressOnlyInternetGatewayId": gateway["EgressOnlyInternetGatewayId"]}
+    ec2.create_route(RouteTableId=vpc.table, **route)
+    customer.deploy()
+    return customer.outcome(lambda: customer.has_endpoint(vpc), vpc.subnet)
+
+
+def a_subnet_behind_a_regional_nat_gateway_is_healed(customer: Customer) -> Outcome:
+    """The subnet is found, and its heal changes its own route table alone."""
+    ec2, vpc = customer.builder.ec2, customer.vpc
+    nat = ec2.create_nat_gateway(VpcId=vpc.id, AvailabilityMode="regional")["NatGateway"]
+    ec2.replace_route(RouteTableId=vpc.table, DestinationCidrBlock="0.0.0.0/0", NatGatewayId=nat["NatGatewayId"])
+    customer.deploy()
+
+    def is_healed() -> bool:
+        tables = [
+            table for endpoint in ec2.describe_vpc_endpoints()["VpcEndpoints"] for table in endpoint["RouteTableIds"]
+        ]
+        return customer.has_endpoint(vpc) and tables == [vpc.table]
+
+    return customer.outcome(is_healed, vpc.subnet)
+
+
+def a_sweep_is_announced(customer: Customer) -> Outcome:
+    """A sweep reaches the bus, if the policies of the function's role and of the bus let it."""
+    customer.deploy(RemediationMode="OFF")
+    customer.settle()
+    if not customer.may_put_events():
+        customer.sandbox.faults.deny("events", "PutEvents")
+    known = len(customer.sandbox.calls.of("events", "PutEvents"))
+    customer.sweep()
+    errors = [call.error for call in customer.sandbox.calls.of("events", "PutEvents")[known:]]
+    return customer.outcome(lambda: errors != [] and set(errors) == {None}, "none has followed the last sweep yet")
+
+
 PARTS: dict[str, tuple[Part, ...]] = {
     "remediation_trigger": (
         what_is_found_is_healed,
@@ -251,6 +385,20 @@ PARTS: dict[str, tuple[Part, ...]] = {
     "busy_resource": (start_leaves_alone_what_runs,),
     "raised_error": (a_heal_that_is_not_verified_fails,),
     "later_steps": (progress_names_what_has_begun, start_leaves_alone_what_runs),
+    "loop_failure": (a_run_that_gets_no_turn_fails,),
+    "loop_steps": (a_run_that_gets_no_turn_fails,),
+    "missing_output": (a_heal_is_undone_and_made_again, a_run_that_gets_no_turn_fails),
+    "step_inputs": (an_approved_heal_is_made,),
+    "unapproved_step": (a_rejection_is_final,),
+    "rejected_status": (a_rejection_is_final,),
+    "ipv6_list": (a_dual_stack_subnet_is_healed,),
+    "regional_nat_table": (a_subnet_behind_a_regional_nat_gateway_is_healed,),
+    "used_token": (a_heal_is_undone_and_made_again,),
+    "table_added_again": (somebody_else_associates_the_table_meanwhile,),
+    "endpoint_keys": (a_heal_is_undone_and_made_again,),
+    "attribute_keys": (a_heal_is_undone_and_made_again,),
+    "table_deny": (a_forged_approval_heals_nothing,),
+    "denying_bus_policy": (a_sweep_is_announced,),
 }
 """The parts that the answers of each switch can touch."""
 TOGETHER = [("remediation_trigger", "remediation_on_demand"), ("first_sweep", "updated_rule")]

@@ -7,23 +7,8 @@ from tests.answers.parts import PARTS, rows
 from tests.docs.generated import GROUPS, switches_of
 
 UNPLAYED = {
-    "name-of-the-ipv6-list",
-    "table-of-a-regional-nat-gateway",
     "block-public-access",
-    "used-client-token",
-    "route-table-added-twice",
-    "jump-out-of-a-loop",
-    "sleep-of-a-variable-duration",
-    "rejected-and-expired-approval",
-    "status-of-a-rejected-approval",
-    "output-without-a-value",
-    "failed-step-in-a-loop",
-    "ledger-policy",
-    "event-bus-policy",
-    "redrive-to-a-closed-queue",
     "role-of-stacksets",
-    "keys-of-endpoint-calls",
-    "keys-of-endpoint-attributes",
     "findings-in-the-new-security-hub",
 }
 """The probes of lines that have no switch yet."""

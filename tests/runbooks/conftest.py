@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from config_rule_sandbox.answers import LoopFailure
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from config_rule_sandbox.ssm.registry import registry
@@ -45,6 +46,8 @@ def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[De
             deployed.publish(name)
         yield deployed
         runs = registry(sandbox.account_id, sandbox.region).executions.values()
+        if sandbox.answers.loop_failure is LoopFailure.GOES_ON:
+            return
         assert [step.step.name for run in runs for step in run.steps.values() if NO_OUTPUT in text(step.inputs)] == []
 
 

@@ -38,7 +38,7 @@ RARE = {
     APPROVED: {
         "unsent": ("decideAnswer", "pause", "release", "explain", "fail"),
         "asked": ("makePlanAgain", "planAgain", "decideAgain"),
-        "rejected": ("recordAnswer", "denied"),
+        "rejected": ("seeAnswer", "recordAnswer", "denied"),
         "compliant": ("done",),
     },
 }

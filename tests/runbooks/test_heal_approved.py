@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from config_rule_sandbox.answers import RejectedStatus, StepInputs, UnapprovedStep
 from config_rule_sandbox.ssm.knobs import Trouble
 from org.expansion import runbook
 from tests.support.heals import APPROVED, HEAL, Approval, Deployment, Vpc, status, steps
@@ -39,8 +40,12 @@ def test_approved_heal_is_made_once(approval: Approval, vpc: Vpc) -> None:
     assert (status(again), "APPROVAL_REQUIRED" in again["FailureMessage"]) == ("Failed", True)
 
 
-def test_rejection_changes_nothing_and_config_asks_no_more(approval: Approval, vpc: Vpc) -> None:
+@pytest.mark.parametrize("answer", [RejectedStatus.REJECTED, RejectedStatus.WAITING])
+def test_rejection_changes_nothing_and_config_asks_no_more(
+    approval: Approval, vpc: Vpc, answer: RejectedStatus
+) -> None:
     """After a rejection, runs from AWS Config are blocked, but a person can request approval again and heal."""
+    approval.deployment.sandbox.answers.rejected_status = answer
     run = approval.answer(approval.start(vpc.subnet, StartedBy="CONFIG"), "Reject")
     assert (status(run), steps(run)[-1], approval.deployment.changes()) == ("Failed", "denied", [])
     assert "rejected" in run["FailureMessage"]
@@ -51,6 +56,45 @@ def test_rejection_changes_nothing_and_config_asks_no_more(approval: Approval, v
     assert status(approval.answer(approval.start(vpc.subnet))) == "Success"
 
 
+def test_rejection_counts_if_it_ends_the_run(approval: Approval, vpc: Vpc) -> None:
+    """The next run from AWS Config records it and sends no request. A person can request approval again and heal."""
+    approval.deployment.sandbox.answers.unapproved_step = UnapprovedStep.ENDS
+    run = approval.answer(approval.start(vpc.subnet, StartedBy="CONFIG"), "Reject")
+    assert (status(run), steps(run)[-1], approval.deployment.changes()) == ("Failed", "approve", [])
+    for _ in range(2):
+        blocked = approval.run(vpc.subnet, StartedBy="CONFIG")
+        assert (status(blocked), "APPROVAL_DENIED" in blocked["FailureMessage"]) == ("Failed", True)
+        assert approval.deployment.ledger.item(f"TABLE#{vpc.table}")["approvalState"] == "DENIED"
+    assert len(approval.messages()) == 1
+    assert status(approval.answer(approval.start(vpc.subnet))) == "Success"
+
+
+def test_rejection_without_a_status_is_said(approval: Approval, vpc: Vpc) -> None:
+    """If Systems Manager does not show it, the run says so, and that the next run asks again."""
+    approval.deployment.sandbox.answers.rejected_status = RejectedStatus.ABSENT
+    run = approval.answer(approval.start(vpc.subnet), "Reject")
+    assert (status(run), approval.deployment.changes()) == ("Failed", [])
+    assert "Systems Manager shows no rejection, and nothing was changed: the next run sends" in run["FailureMessage"]
+    approval.answer(approval.start(vpc.subnet), "Reject")
+    assert len(approval.messages()) == 2
+
+
+@pytest.mark.parametrize("answer", [StepInputs.PLAIN, StepInputs.QUOTED, StepInputs.JSON])
+def test_approval_is_confirmed_in_each_form_of_inputs(approval: Approval, vpc: Vpc, answer: StepInputs) -> None:
+    """AWS does not show how a text and a list look in the inputs of a step, from which a heal reads what was approved."""
+    approval.deployment.sandbox.answers.step_inputs = answer
+    run = approval.answer(approval.start(vpc.subnet))
+    assert status(run) == "Success", run.get("FailureMessage")
+
+
+def test_approval_whose_inputs_are_not_resolved_is_refused(approval: Approval, vpc: Vpc) -> None:
+    """Then nothing shows what was approved. The heal changes nothing, and says why."""
+    approval.deployment.sandbox.answers.step_inputs = StepInputs.UNRESOLVED
+    run = approval.answer(approval.start(vpc.subnet))
+    assert (status(run), approval.deployment.changes()) == ("Failed", [])
+    assert "APPROVAL_REQUIRED" in run["FailureMessage"]
+
+
 def test_request_that_nobody_answers_is_not_rejected(approval: Approval, vpc: Vpc) -> None:
     """If nobody answers before the step times out, the run fails, and AWS Config's next run asks again."""
     knobs = approval.deployment.automation.knobs
@@ -58,7 +102,7 @@ def test_request_that_nobody_answers_is_not_rejected(approval: Approval, vpc: Vp
     run = approval.run(vpc.subnet, StartedBy="CONFIG")
     assert (status(run), approval.deployment.changes()) == ("Failed", [])
     assert "step approve failed" in run["FailureMessage"]
-    assert "nobody rejected the heal" in run["FailureMessage"]
+    assert "Systems Manager shows no rejection" in run["FailureMessage"]
     assert approval.deployment.ledger.item(f"TABLE#{vpc.table}")["approvalState"] == "RELEASED"
     knobs.time_scale = usual
     assert status(approval.answer(approval.start(vpc.subnet, StartedBy="CONFIG"))) == "Success"

@@ -79,7 +79,7 @@ def test_role_allows_what_the_steps_do_and_nothing_else() -> None:
     named = {call for step in steps() for call in called(step)}
     implied = set().union(*(STEPS[step["action"]] for step in steps()))
     at_creation = {"ec2:CreateTags"}
-    assert len(named) == 5
+    assert len(named) == 4
     allowed = {
         action
         for statement in statements(**EVERYTHING)

@@ -294,6 +294,20 @@ def approval_run(
     return replace(run, used_by=used_by)
 
 
+def is_rejected(ssm: "SSMClient", approval_run_id: str) -> bool:
+    """Return whether Systems Manager shows that an approver rejected the request of a run. Raise ApiError.
+
+    The step failed before its time was over, and its status is Rejected, or still Waiting: it had sent the request, and AWS does
+    not say what the status of a step is that failed
+    (https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-approve.html).
+    """
+    found = _execution(ssm, approval_run_id)
+    for step in found.get("StepExecutions", []) if found else []:
+        if (step.get("StepName"), step.get("Action"), step.get("StepStatus")) == (*_APPROVE, "Failed"):
+            return "".join(step.get("Outputs", {}).get("ApprovalStatus", [])) in ("Rejected", "Waiting")
+    return False
+
+
 def _heal_since(ssm: "SSMClient", since: datetime, document: str, table_id: str, heal_run_id: str) -> str:
     """Return another run that set out to associate a route table and ended since a time; empty if there is none.
 

@@ -59,11 +59,13 @@ class HealAction(StrEnum):
 class ApprovalAction(StrEnum):
     """The steps of the approval runbook that need an answer, in their order.
 
-    PLAN: must the run ask, whom, and what? APPROVED: how to record that an approver approved?
+    PLAN: must the run ask, whom, and what? APPROVED: how to record that an approver approved? UNAPPROVED: did an approver
+    reject, and how to record that?
     """
 
     PLAN = "planApproval"
     APPROVED = "approved"
+    UNAPPROVED = "unapproved"
 
 
 CLAIMED = frozenset(HealAction) - {HealAction.PLAN, HealAction.VERIFY}
@@ -159,9 +161,7 @@ def _one_of(event: Description, field: str, allowed: Sequence[str]) -> str:
     return word
 
 
-WAIT_PAUSE, NO_PAUSE = "PT10S", "PT1S"
-"""How long a run sleeps before it looks again whether it can claim a route table, and before it goes on (ISO 8601)."""
-WAITING = {"next": NextStep.WAIT.value, "pause": WAIT_PAUSE}
+WAITING = {"next": NextStep.WAIT.value}
 """The answer to a run that cannot claim its route table now."""
 
 
@@ -195,9 +195,8 @@ def plan_answer(
 
 
 def turn_answer(next_step: NextStep, *writes: Write) -> dict[str, Any]:
-    """Return whether a run can claim a route table now, by these writes, and how long it sleeps before it goes on."""
-    answer = WAITING if next_step is NextStep.WAIT else {"next": next_step.value, "pause": NO_PAUSE}
-    return {**answer, "ledger": list(writes)}
+    """Return whether a run can claim a route table now, by these writes."""
+    return {"next": next_step.value, "ledger": list(writes)}
 
 
 def stopped_answer(stop: Stop, subnet_id: str) -> dict[str, Any]:
@@ -236,7 +235,6 @@ def stopped_answer(stop: Stop, subnet_id: str) -> dict[str, Any]:
             "stop": {"by": stop.by, "at": stop.stopped_at, "reason": stop.reason},
         },
         "summary": str(stop),
-        "pause": NO_PAUSE,
         "approvers": [NONE],
         "ledger": [],
     }

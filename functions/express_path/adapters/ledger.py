@@ -276,6 +276,16 @@ class Writer:
             {":expires": self._seconds + APPROVED_SECONDS},
         )
 
+    def deny(self, table_id: str, asking_run_id: str, lost: Mapping[str, str] | None = None) -> Write:
+        """Record that an approver rejected a run's request."""
+        return self._write(
+            TABLE_PREFIX + table_id,
+            "SET approvalState = :denied",
+            "approvalRunId = :asking AND approvalState IN (:requested, :denied)",
+            {":asking": asking_run_id},
+            lost,
+        )
+
     def use_approval(self, table_id: str, fingerprint: str) -> Write:
         """Use the approval of a plan; lost if it expired, another heal used it, or it was for another plan."""
         return self._write(

@@ -60,7 +60,8 @@ class Executions:
         with redirect_stdout(self._printed):
             if key not in self._handlers:  # its clients take a second to make, as in a cold start
                 with patch.dict(os.environ, self._credentials(function)):
-                    self._handlers[key] = self._makers[function.handler](function.environment_vars)
+                    variables = {**function.environment_vars, "AWS_LAMBDA_FUNCTION_NAME": function.function_name}
+                    self._handlers[key] = self._makers[function.handler](variables)
             try:
                 return in_process(self._handlers[key], function.function_name)(event)
             finally:

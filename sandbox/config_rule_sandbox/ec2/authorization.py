@@ -5,9 +5,11 @@ https://docs.aws.amazon.com/service-authorization/latest/reference/list_amazonec
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from moto.ec2.models import ec2_backends
 
+from config_rule_sandbox import answers
 from config_rule_sandbox.dynamic import Moto
 from config_rule_sandbox.http.wire import Request
 from config_rule_sandbox.iam.policies import Authorization, as_list
@@ -58,7 +60,7 @@ def _create_vpc_endpoint(request: Request) -> Iterator[Authorization]:
     asked = {f"aws:RequestTag/{key}": [value] for key, value in tags.items()} | {"aws:TagKeys": list(tags)}
     any_endpoint = request.arn("ec2", "vpc-endpoint/*")
     yield _on(request, given["VpcId"], {"ec2:VpcID": [given["VpcId"]]})
-    yield Authorization("ec2:CreateVpcEndpoint", any_endpoint, asked | {"ec2:VpceServiceName": [given["ServiceName"]]})
+    yield Authorization("ec2:CreateVpcEndpoint", any_endpoint, asked | _service_key(given["ServiceName"]))
     yield from (_on(request, resource_id) for name in ENDPOINT_LISTS for resource_id in given.get(name, []))
     if tags:
         yield Authorization("ec2:CreateTags", any_endpoint, asked | {"ec2:CreateAction": ["CreateVpcEndpoint"]})
@@ -67,9 +69,24 @@ def _create_vpc_endpoint(request: Request) -> Iterator[Authorization]:
 def _modify_vpc_endpoint(request: Request) -> Iterator[Authorization]:
     given = request.parameters
     lists = [f"{verb}{name}" for verb in ("Add", "Remove") for name in ENDPOINT_LISTS]
-    attributes = {f"ec2:Attribute/{name}": _texts(given[name]) for name in ENDPOINT_ATTRIBUTES if name in given}
-    yield _on(request, given["VpcEndpointId"], attributes)
+    yield _on(request, given["VpcEndpointId"], _attribute_keys(given))
     yield from (_on(request, resource_id) for name in lists for resource_id in given.get(name, []))
+
+
+def _service_key(service_name: str) -> Keys:
+    """Return the key for the service of an endpoint (answers.EndpointKeys)."""
+    if answers.given().endpoint_keys is answers.EndpointKeys.NO_SERVICE:
+        return {}
+    return {"ec2:VpceServiceName": [service_name]}
+
+
+def _attribute_keys(parameters: Mapping[str, Any]) -> Keys:
+    """Return the keys for the attributes of an endpoint that is changed (answers.AttributeKeys)."""
+    answer = answers.given().attribute_keys
+    if answer is answers.AttributeKeys.NONE:
+        return {}
+    names = [name for name in ENDPOINT_ATTRIBUTES if name in parameters or answer is answers.AttributeKeys.EACH]
+    return {f"ec2:Attribute/{name}": _texts(parameters.get(name, "")) for name in names}
 
 
 def _texts(value: object) -> list[str]:
@@ -80,7 +97,8 @@ def _texts(value: object) -> list[str]:
 def _delete_vpc_endpoints(request: Request) -> Iterator[Authorization]:
     for endpoint_id in request.parameters["VpcEndpointIds"]:
         endpoint = _backend(request).vpc_end_points.get(endpoint_id)
-        yield _on(request, endpoint_id, {"ec2:VpceServiceName": [endpoint.service_name]} if endpoint else {})
+        has_tags = answers.given().endpoint_keys is not answers.EndpointKeys.NO_TAGS
+        yield _on(request, endpoint_id, _service_key(endpoint.service_name) if endpoint else {}, has_tags=has_tags)
 
 
 def _tags(request: Request) -> Iterator[Authorization]:
@@ -97,10 +115,12 @@ def _prefix_list(request: Request) -> Iterator[Authorization]:
     yield Authorization(request.action, request.arn("ec2", f"prefix-list/{list_id}", owner))
 
 
-def _on(request: Request, resource_id: str, keys: Mapping[str, list[str]] | None = None) -> Authorization:
-    """Return the request's action on one resource of EC2, with the keys for the tags that it has."""
+def _on(
+    request: Request, resource_id: str, keys: Mapping[str, list[str]] | None = None, *, has_tags: bool = True
+) -> Authorization:
+    """Return the request's action on one resource of EC2, with the keys for the tags that it has, unless has_tags is false."""
     kind = EC2_TYPES[resource_id.split("-", maxsplit=1)[0]]
-    tags = _backend(request).tags.get(resource_id, {})
+    tags = _backend(request).tags.get(resource_id, {}) if has_tags else {}
     of_resource = {f"{service}:ResourceTag/{key}": [value] for key, value in tags.items() for service in ("aws", "ec2")}
     return Authorization(request.action, request.arn("ec2", f"{kind}/{resource_id}"), of_resource | dict(keys or {}))
 

@@ -1,12 +1,14 @@
 """AWS-managed prefix lists: those of S3 Express One Zone, ids that are the same in every account, and their CIDRs."""
 
 import hashlib
+from copy import copy
 
 from moto.core.responses import ActionResult
 from moto.ec2.models import EC2Backend
 from moto.ec2.models.managed_prefixes import ManagedPrefixList
 from moto.ec2.responses import EC2Response
 
+from config_rule_sandbox.answers import Ipv6List, given
 from config_rule_sandbox.dynamic import Moto
 from config_rule_sandbox.ec2.errors import not_found
 from config_rule_sandbox.ec2.knobs import Knobs
@@ -47,7 +49,6 @@ def _create_default_pls(original: Moto) -> Moto:
         region = self.region_name
         if offers_s3express(region):
             _create(self, f"com.amazonaws.{region}.s3express", "IPv4", ipv4_cidrs(region))
-            # AWS documents no name for the IPv6 list. This one is unverified: it follows `ipv6.vpc-lattice`.
             _create(self, f"com.amazonaws.{region}.ipv6.s3express", "IPv6", ipv6_cidrs(region))
         for prefix_list in list(self.managed_prefix_lists.values()):
             _make_global(self, prefix_list)
@@ -72,9 +73,9 @@ def _make_global(backend: Moto, prefix_list: ManagedPrefixList) -> None:
 def _describe_prefix_lists(self: Moto) -> ActionResult:
     """List the prefix lists of AWS services with their CIDRs; never a customer's, even under an AWS name.
 
-    Whether AWS lists IPv6 ones here too is not documented. They are left out: callers that need them must call
-    DescribeManagedPrefixLists, which has them.
+    Whether AWS lists IPv6 ones here too is not documented (answers.Ipv6List).
     """
+    shown = ("IPv4", "IPv6") if given().ipv6_list is Ipv6List.PLAIN else ("IPv4",)
     ids = self._get_param("PrefixListIds", [])
     _check_ids(self.ec2_backend, ids, "InvalidPrefixListId.NotFound")
     found = self.ec2_backend.describe_managed_prefix_lists(ids, self._filters_from_querystring())
@@ -87,7 +88,7 @@ def _describe_prefix_lists(self: Moto) -> ActionResult:
                     "Cidrs": [entry["Cidr"] for entries in item.entries.values() for entry in entries],
                 }
                 for item in found
-                if item.owner_id == AWS and item.address_family == "IPv4"
+                if item.owner_id == AWS and item.address_family in shown
             ]
         }
     )
@@ -96,10 +97,26 @@ def _describe_prefix_lists(self: Moto) -> ActionResult:
 def _describe_managed_prefix_lists(original: Moto) -> Moto:
     def describe_managed_prefix_lists(self: Moto) -> ActionResult:
         _check_ids(self.ec2_backend, self._get_param("PrefixListIds", []), "InvalidPrefixListID.NotFound")
-        answer: ActionResult = original(self)
-        return answer
+        found: Moto = original(self).result
+        shown = [prefix_list for prefix_list in map(_as_answered, found["PrefixLists"]) if prefix_list]
+        return ActionResult({**found, "PrefixLists": shown})
 
     return describe_managed_prefix_lists
+
+
+def _as_answered(prefix_list: ManagedPrefixList) -> ManagedPrefixList | None:
+    """Return a list under the name that AWS has for it, None if it has no such list (answers.Ipv6List)."""
+    name = str(prefix_list.prefix_list_name)
+    if prefix_list.owner_id != AWS or not name.endswith(".ipv6.s3express"):
+        return prefix_list
+    match given().ipv6_list:
+        case Ipv6List.NONE:
+            return None
+        case Ipv6List.NAMED_DIFFERENTLY:
+            renamed = copy(prefix_list)
+            renamed.prefix_list_name = name.replace(".ipv6.s3express", ".s3express-ipv6")
+            return renamed
+    return prefix_list
 
 
 def _check_ids(backend: Moto, ids: list[str], code: str) -> None:

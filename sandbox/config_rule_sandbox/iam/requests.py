@@ -17,6 +17,7 @@ from moto.core.authorization import ActionAuthenticatorMixin
 from moto.iam.exceptions import NotFoundException
 from moto.iam.models import Policy, iam_backends
 
+from config_rule_sandbox.answers import DenyingBusPolicy, TableDeny, given
 from config_rule_sandbox.aws_lambda.code import organization_of
 from config_rule_sandbox.config.remediation.memory import remediations_of
 from config_rule_sandbox.dynamic import Moto
@@ -176,8 +177,23 @@ class Caller:
             *queue_statements(wanted.resource),
         )
         named = [statement for statement in policies if self.principal.is_named_by(statement)]
-        keys = {**self.principal.keys, **wanted.keys}
-        return is_allowed([*self.statements, *named], replace(wanted, keys=keys))
+        known = replace(wanted, keys={**self.principal.keys, **wanted.keys})
+        if self._passes_table_policy(known):
+            return True
+        return is_allowed([*self.statements, *named], known) and not _is_closed_bus(wanted, named)
+
+    def _passes_table_policy(self, wanted: Authorization) -> bool:
+        """Return whether the caller's own policies are enough for an action on a table (answers.TableDeny)."""
+        if not wanted.action.startswith("dynamodb:") or given().table_deny is TableDeny.HOLDS:
+            return False
+        return is_allowed(self.statements, wanted)
+
+
+def _is_closed_bus(wanted: Authorization, statements: Sequence[Statement]) -> bool:
+    """Return whether an event bus has a policy that allows nobody anything (answers.DenyingBusPolicy)."""
+    if wanted.action != "events:PutEvents" or given().denying_bus_policy is DenyingBusPolicy.OWN_POLICIES_ALLOW:
+        return False
+    return bool(statements) and all(statement["Effect"] == "Deny" for statement in statements)
 
 
 ALWAYS_ALLOWED = "sts:GetCallerIdentity"

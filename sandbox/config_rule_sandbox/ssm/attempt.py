@@ -29,7 +29,6 @@ class Attempt:
     execution: Execution
     run: StepRun
     knobs: Knobs
-    answers: Answers
     client: Callable[[str], Client]
     _waited: float = 0.0
     _raised: list[BaseException] = field(default_factory=list)
@@ -39,6 +38,11 @@ class Attempt:
     def step(self) -> Step:
         """The step that is being run."""
         return self.run.step
+
+    @property
+    def answers(self) -> Answers:
+        """What AWS does where its documentation leaves that open."""
+        return self.execution.answers
 
     @property
     def signals(self) -> Execution:

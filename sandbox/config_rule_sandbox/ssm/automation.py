@@ -93,7 +93,7 @@ class Automation:
         execution, _ = self._executions[execution_id]
         if not execution.ended.wait(seconds):
             raise StillRunningError(execution)
-        return described_execution(execution, self.answers.later_steps)
+        return described_execution(execution)
 
     @contextmanager
     def killing(
@@ -126,7 +126,7 @@ class Automation:
 
     def start(self, parameters: dict[str, Any], who: Caller, account_id: str, region: str) -> Execution:
         """Start what a checked StartAutomationExecution asks for, or find the execution of the same client token."""
-        execution = prepare(parameters, who, account_id, region)
+        execution = prepare(parameters, who, account_id, region, self.answers)
         role = execution.assume_role
         credentials = assume(role, execution.id, account_id, region) if role else who.credentials
         kept = keep(execution, parameters.get("ClientToken"))
@@ -148,4 +148,4 @@ class Automation:
                 clients[service] = self._sandbox.client(service, execution.region, credentials)
             return clients[service]
 
-        Engine(execution, self.knobs, self.answers, client).run()
+        Engine(execution, self.knobs, client).run()

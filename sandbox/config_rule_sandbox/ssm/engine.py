@@ -7,7 +7,7 @@ https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-handling
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from config_rule_sandbox.answers import Answers
+from config_rule_sandbox.answers import LoopFailure, UnapprovedStep
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.ssm.actions.branch import holds
 from config_rule_sandbox.ssm.attempt import Attempt
@@ -21,11 +21,17 @@ from config_rule_sandbox.ssm.execution import (
     Execution,
     StepRun,
 )
-from config_rule_sandbox.ssm.faults import InterruptedStepError, StepFailedError, StepTimedOutError
+from config_rule_sandbox.ssm.faults import (
+    ApprovalRejectedError,
+    InterruptedStepError,
+    StepFailedError,
+    StepTimedOutError,
+)
 from config_rule_sandbox.ssm.knobs import Knobs, Trouble
 from config_rule_sandbox.ssm.order import after_success
 from config_rule_sandbox.ssm.references import resolve
 
+APPROVE = "aws:approve"
 KILLED = "The executor was killed"
 
 MakeClient = Callable[[str], Client]
@@ -39,13 +45,26 @@ class _KilledError(Exception):
         self.status = status
 
 
+class _UnapprovedError(Exception):
+    """A step that asks ended the execution, because it was rejected or expired; `status` and `failure` are its own."""
+
+    def __init__(self, status: str, failure: str) -> None:
+        super().__init__(failure)
+        self.status = status
+        self.failure = failure
+
+
+def _names_step(step: Step) -> bool:
+    """Return whether a failure of a step leads to a step that it names."""
+    return step.on_failure not in (ABORT, CONTINUE)
+
+
 @dataclass
 class Engine:
     """Runs one execution to its end. `client` makes boto3 clients with the permissions of the execution."""
 
     execution: Execution
     knobs: Knobs
-    answers: Answers
     client: MakeClient
 
     def run(self) -> None:
@@ -57,6 +76,8 @@ class Engine:
             execution.finish(*self._result())
         except InterruptedStepError:
             execution.finish(CANCELLED)
+        except _UnapprovedError as end:
+            execution.finish(end.status, end.failure)
         except _KilledError as death:
             self._die(death.status)
         except BaseException as error:
@@ -75,8 +96,8 @@ class Engine:
         """Run one step, and return the name of the next one, None at the end."""
         try:
             jump = self._perform(run)
-        except StepFailedError:
-            return self._after_failure(run.step)
+        except StepFailedError as error:
+            return self._after_failure(run.step, error)
         return jump or after_success(self.execution.document, run.step)
 
     def _perform(self, run: StepRun) -> str | None:
@@ -96,14 +117,18 @@ class Engine:
         return jump
 
     def _iterate(self, run: StepRun) -> None:
-        """Run the steps of a loop while its condition holds. A failure of one of them fails the loop."""
+        """Run the steps of a loop while its condition holds. A failure of one of them fails the loop, unless it is ignored."""
         for iteration in range(1, run.step.inputs["MaxIterations"] + 1):
             for step in run.step.inner:
                 self._meet_knobs(step.name)
                 if self.execution.cancelled.is_set():
                     raise InterruptedStepError
                 self.execution.steps[step.name] = StepRun(step, run, iteration)
-                self._perform(self.execution.steps[step.name])
+                try:
+                    self._perform(self.execution.steps[step.name])
+                except StepFailedError:
+                    if not _names_step(step) or self.execution.answers.loop_failure is not LoopFailure.GOES_ON:
+                        raise
             if not holds(resolve(run.step.inputs["LoopCondition"], self.execution.lookup)):
                 return
 
@@ -141,7 +166,7 @@ class Engine:
         if run.step.inner:
             self._iterate(run)
             return None
-        return Attempt(self.execution, run, self.knobs, self.answers, self.client).make()
+        return Attempt(self.execution, run, self.knobs, self.client).make()
 
     def _trouble(self, run: StepRun) -> Trouble | None:
         disturbance = self.knobs.disturbance
@@ -153,10 +178,21 @@ class Engine:
         disturbance.met = True
         return disturbance.trouble
 
-    def _after_failure(self, step: Step) -> str | None:
+    def _after_failure(self, step: Step, error: StepFailedError) -> str | None:
+        """Return the name of the next step after one that failed; None at the end."""
         if step.on_failure == CONTINUE:
             return after_success(self.execution.document, step)
-        return None if step.on_failure == ABORT else step.on_failure
+        if step.on_failure == ABORT:
+            return None
+        answers = self.execution.answers
+        if step.inner and answers.loop_failure is LoopFailure.GOES_TO_NEXT_STEP:
+            return after_success(self.execution.document, step)
+        if step.inner and answers.loop_failure is LoopFailure.ENDS:
+            return None
+        is_unapproved = step.action == APPROVE and isinstance(error, (ApprovalRejectedError, StepTimedOutError))
+        if is_unapproved and answers.unapproved_step is UnapprovedStep.ENDS:
+            raise _UnapprovedError(self.execution.steps[step.name].status, error.message())
+        return step.on_failure
 
     def _result(self) -> tuple[str, str | None]:
         """Return the status of the whole and its failure message: that of the first critical step that failed."""

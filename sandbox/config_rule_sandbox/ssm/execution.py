@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from threading import Event, RLock
 from typing import Any
 
+from config_rule_sandbox.answers import Answers, MissingOutput
 from config_rule_sandbox.ssm.document import Document, Step
 from config_rule_sandbox.ssm.references import EXECUTION_ID
 from config_rule_sandbox.ssm.selectors import NO_OUTPUT
@@ -70,6 +71,7 @@ class Execution:
     executed_by: str
     account_id: str
     region: str
+    answers: Answers
     assume_role: str = ""
     id: str = field(default_factory=lambda: str(uuid.uuid4()))
     status: str = PENDING
@@ -95,14 +97,25 @@ class Execution:
             return list(self.signals)
 
     def lookup(self, reference: str) -> Any:  # noqa: ANN401  # a value of any of the types
-        """Return what a reference in the runbook stands for, NO_OUTPUT if there is no such value now."""
+        """Return what a reference in the runbook stands for; what `absent` returns if there is no such value now."""
         if reference in self.parameters:
             return self.parameters[reference]
         if reference == EXECUTION_ID:
             return self.id
         name, _, output = reference.partition(".")
         step = self.steps[name]
-        return step.outputs.get(output, NO_OUTPUT) if step.status == SUCCESS else NO_OUTPUT
+        outputs = step.outputs if step.status == SUCCESS else {}
+        return outputs[output] if output in outputs else self.absent(reference)
+
+    def absent(self, reference: str) -> str:
+        """Return what stands for an output that has no value."""
+        match self.answers.missing_output:
+            case MissingOutput.TEXT:
+                return NO_OUTPUT
+            case MissingOutput.EMPTY:
+                return ""
+            case MissingOutput.ABSENT:
+                return f"{{{{ {reference} }}}}"
 
     def grow_older(self, age: timedelta) -> None:
         """Let the execution have started and ended earlier."""

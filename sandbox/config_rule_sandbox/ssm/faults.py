@@ -62,6 +62,13 @@ class StepFailedError(Exception):
         return cls(f"An error occurred ({code}) when calling the {error.operation_name} operation: {message}", stage)
 
 
+class ApprovalRejectedError(StepFailedError):
+    """An approver rejected the step; `outputs` are those that it has nevertheless."""
+
+    def __init__(self, outputs: Mapping[str, Any]) -> None:
+        super().__init__("Approval was rejected", "waiting for approval", outputs)
+
+
 class StepTimedOutError(StepFailedError):
     """A step was not done within its timeoutSeconds."""
 

@@ -1,19 +1,21 @@
-"""DescribeAutomationExecutions: filters and pages."""
+"""DescribeAutomationExecutions and DescribeAutomationStepExecutions: filters and pages."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from moto.ssm.exceptions import (
     InvalidFilterKey,
     SSMException,
 )
 
-from config_rule_sandbox.ssm.described import described_metadata
+from config_rule_sandbox.answers import LoopSteps
+from config_rule_sandbox.ssm.described import described_metadata, described_steps
 from config_rule_sandbox.ssm.execution import Execution
 from config_rule_sandbox.ssm.registry import registry
 
 MAXIMUM_RESULTS = 50
+Listed = TypeVar("Listed")
 
 
 def _started_after(execution: Execution, times: Sequence[str]) -> bool:
@@ -40,7 +42,22 @@ def list_executions(parameters: dict[str, Any], account_id: str, region: str) ->
     return {"AutomationExecutionMetadataList": [described_metadata(execution) for execution in page], **token}
 
 
-def _page(found: Sequence[Execution], parameters: dict[str, Any]) -> tuple[Sequence[Execution], dict[str, str]]:
+def list_steps(execution: Execution, parameters: dict[str, Any]) -> dict[str, Any]:
+    """Answer DescribeAutomationStepExecutions: the steps that match every filter, in the order of the document.
+
+    Of a step in a loop, only the last iteration is kept.
+    """
+    unlisted = execution.answers.loop_steps is LoopSteps.UNLISTED
+    found = [step for step in execution.steps.values() if step.parent is None or not unlisted]
+    for condition in parameters.get("Filters") or []:
+        if condition["Key"] != "StepExecutionStatus":
+            raise InvalidFilterKey(f"The sandbox does not support the filter {condition['Key']}.")
+        found = [step for step in found if step.status in condition["Values"]]
+    page, token = _page(found, parameters)
+    return {"StepExecutions": described_steps(execution, page), **token}
+
+
+def _page(found: Sequence[Listed], parameters: dict[str, Any]) -> tuple[Sequence[Listed], dict[str, str]]:
     token = parameters.get("NextToken") or "0"
     if not token.isdigit() or int(token) > len(found):
         raise SSMException("InvalidNextToken", "The specified token isn't valid.")

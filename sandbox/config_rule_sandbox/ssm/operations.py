@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from botocore import xform_name
@@ -13,16 +14,18 @@ from moto.ssm.exceptions import (
 )
 from moto.ssm.responses import SimpleSystemManagerResponse
 
-from config_rule_sandbox.answers import Answers
+from config_rule_sandbox.answers import Answers, LoopFailure
 from config_rule_sandbox.dynamic import Moto
 from config_rule_sandbox.patching.constraints import violations
 from config_rule_sandbox.patching.patches import Patches
 from config_rule_sandbox.ssm import reading
 from config_rule_sandbox.ssm.calendars import calendar_state
 from config_rule_sandbox.ssm.described import described_execution
+from config_rule_sandbox.ssm.document import ABORT, CONTINUE
 from config_rule_sandbox.ssm.execution import Execution
+from config_rule_sandbox.ssm.faults import FaultyDocumentError
 from config_rule_sandbox.ssm.knobs import Knobs
-from config_rule_sandbox.ssm.list_executions import list_executions
+from config_rule_sandbox.ssm.list_executions import list_executions, list_steps
 from config_rule_sandbox.ssm.registry import find
 from config_rule_sandbox.ssm.roles import Caller, caller
 from config_rule_sandbox.ssm.signals import send_signal, stop_execution
@@ -72,7 +75,8 @@ def apply(patches: Patches, starter: Starter) -> None:
     """Let moto answer the Automation and calendar calls until `patches` are undone."""
     for name, operation in _operations(starter).items():
         patches.set(SimpleSystemManagerResponse, xform_name(name), _method(name, operation))
-    patches.wrap(SimpleSystemManagerResponse, "create_document", _checked("CreateDocument", _check_new_document))
+    check = partial(_check_new_document, starter.answers)
+    patches.wrap(SimpleSystemManagerResponse, "create_document", _checked("CreateDocument", check))
 
 
 def _operations(starter: Starter) -> dict[str, Operation]:
@@ -84,7 +88,7 @@ def _operations(starter: Starter) -> dict[str, Operation]:
         return calendar_state(request.parameters, starter.knobs)
 
     def show(request: Request) -> dict[str, Any]:
-        return {"AutomationExecution": described_execution(request.execution(), starter.answers.later_steps)}
+        return {"AutomationExecution": described_execution(request.execution())}
 
     return {
         "StartAutomationExecution": start,
@@ -93,6 +97,7 @@ def _operations(starter: Starter) -> dict[str, Operation]:
         "DescribeAutomationExecutions": lambda request: list_executions(
             request.parameters, request.account_id, request.region
         ),
+        "DescribeAutomationStepExecutions": lambda request: list_steps(request.execution(), request.parameters),
         "StopAutomationExecution": _stop,
         "SendAutomationSignal": _signal,
     }
@@ -108,13 +113,17 @@ def _signal(request: Request) -> dict[str, Any]:
     return {}
 
 
-def _check_new_document(request: Request) -> None:
+def _check_new_document(answers: Answers, request: Request) -> None:
     parameters = request.parameters
     if parameters.get("DocumentType") != AUTOMATION:
         return
     if parameters["Name"].lower().startswith(RESERVED):
         raise ValidationException(f"Invalid document name {parameters['Name']}")
-    reading.read(parameters["Content"], parameters.get("DocumentFormat", "JSON"))
+    document = reading.read(parameters["Content"], parameters.get("DocumentFormat", "JSON"))
+    if answers.loop_failure is LoopFailure.IS_REFUSED:
+        for step in document.steps.values():
+            if step.inner and step.on_failure not in (ABORT, CONTINUE):
+                raise FaultyDocumentError(f"mainSteps.{step.name}", f"onFailure cannot lead to {step.on_failure}")
 
 
 def _method(name: str, operation: Operation) -> Callable[[Moto], ActionResult]:

@@ -9,6 +9,7 @@ from moto.ssm.exceptions import (
 from moto.ssm.models import Document as StoredDocument
 from moto.ssm.models import ssm_backends
 
+from config_rule_sandbox.answers import Answers
 from config_rule_sandbox.ssm import parameters, reading
 from config_rule_sandbox.ssm.document import Document
 from config_rule_sandbox.ssm.execution import Execution
@@ -29,7 +30,7 @@ class UnsupportedMemberError(SSMException):
         super().__init__("ValidationException", f"The sandbox does not support {member}.")
 
 
-def prepare(request: dict[str, Any], caller: Caller, account_id: str, region: str) -> Execution:
+def prepare(request: dict[str, Any], caller: Caller, account_id: str, region: str, answers: Answers) -> Execution:
     """Return the execution that a checked request asks for; it does not run yet.
 
     https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_StartAutomationExecution.html
@@ -49,6 +50,7 @@ def prepare(request: dict[str, Any], caller: Caller, account_id: str, region: st
         caller.arn,
         account_id,
         region,
+        answers,
     )
     execution.assume_role = resolve(document.assume_role, execution.lookup)
     return execution

@@ -2,6 +2,9 @@
 
 import json
 
+import pytest
+
+from config_rule_sandbox.answers import AttributeKeys, DenyingBusPolicy, EndpointKeys, TableDeny
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.iam.requests import enforced
 from config_rule_sandbox.refusals import refused
@@ -20,6 +23,15 @@ def credentials_of(sandbox: Sandbox, name: str) -> dict[str, str]:
     iam.put_user_policy(UserName=name, PolicyName="reads", PolicyDocument=json.dumps(READS))
     key = iam.create_access_key(UserName=name)["AccessKey"]
     return {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+
+
+@pytest.fixture
+def vpc_endpoint(sandbox: Sandbox) -> str:
+    """Create a gateway endpoint and return its id."""
+    ec2: Client = sandbox.client("ec2")
+    vpc_id = ec2.create_vpc(CidrBlock="10.0.0.0/16")["Vpc"]["VpcId"]
+    made = ec2.create_vpc_endpoint(VpcId=vpc_id, ServiceName="com.amazonaws.us-east-1.s3express")
+    return str(made["VpcEndpoint"]["VpcEndpointId"])
 
 
 def test_a_get_without_a_body_is_signed_without_one(sandbox: Sandbox) -> None:
@@ -82,3 +94,92 @@ def test_session_of_a_deleted_role_is_denied(sandbox: Sandbox) -> None:
     with enforced(sandbox):
         assert refused(sandbox.client("sns", credentials=credentials).list_topics) == "AccessDenied"
         assert refused(sandbox.client("ec2", credentials=credentials).describe_vpcs) == "UnauthorizedOperation"
+
+
+def admin(sandbox: Sandbox, denied: dict[str, object]) -> dict[str, str]:
+    """Return the credentials of a new user who may do everything but one thing."""
+    iam: Client = sandbox.client("iam")
+    iam.create_user(UserName="admin")
+    everything = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+    policy = {"Version": "2012-10-17", "Statement": [everything, {"Effect": "Deny", "Resource": "*", **denied}]}
+    iam.put_user_policy(UserName="admin", PolicyName="all", PolicyDocument=json.dumps(policy))
+    key = iam.create_access_key(UserName="admin")["AccessKey"]
+    return {"aws_access_key_id": key["AccessKeyId"], "aws_secret_access_key": key["SecretAccessKey"]}
+
+
+def test_keys_of_an_endpoint(sandbox: Sandbox, vpc_endpoint: str) -> None:
+    """The answer decides whether a condition on the service, on a tag, or on an attribute that is changed is met."""
+    denied = {
+        "Action": ["ec2:DeleteVpcEndpoints"],
+        "Condition": {"StringNotEquals": {"ec2:VpceServiceName": "com.amazonaws.us-east-1.s3express"}},
+    }
+    ec2: Client = sandbox.client("ec2", credentials=admin(sandbox, denied))
+    with enforced(sandbox):
+        assert refused(ec2.delete_vpc_endpoints, VpcEndpointIds=[vpc_endpoint], DryRun=True) == "DryRunOperation"
+        sandbox.answers.endpoint_keys = EndpointKeys.NO_SERVICE
+        assert refused(ec2.delete_vpc_endpoints, VpcEndpointIds=[vpc_endpoint], DryRun=True) == "UnauthorizedOperation"
+
+
+def test_tags_of_an_endpoint_to_delete(sandbox: Sandbox, vpc_endpoint: str) -> None:
+    """They are keys of the request, or not."""
+    denied = {"Action": ["ec2:DeleteVpcEndpoints"], "Condition": {"Null": {"aws:ResourceTag/kept": "false"}}}
+    ec2: Client = sandbox.client("ec2", credentials=admin(sandbox, denied))
+    ec2.create_tags(Resources=[vpc_endpoint], Tags=[{"Key": "kept", "Value": "yes"}])
+    with enforced(sandbox):
+        assert refused(ec2.delete_vpc_endpoints, VpcEndpointIds=[vpc_endpoint], DryRun=True) == "UnauthorizedOperation"
+        sandbox.answers.endpoint_keys = EndpointKeys.NO_TAGS
+        assert refused(ec2.delete_vpc_endpoints, VpcEndpointIds=[vpc_endpoint], DryRun=True) == "DryRunOperation"
+
+
+def test_attributes_of_a_change(sandbox: Sandbox, vpc_endpoint: str) -> None:
+    """Keys are those that change, none, or all."""
+    denied = {"Action": ["ec2:ModifyVpcEndpoint"], "Condition": {"Null": {"ec2:Attribute/ResetPolicy": "false"}}}
+    ec2: Client = sandbox.client("ec2", credentials=admin(sandbox, denied))
+    changes = ({"DnsOptions": {"DnsRecordIpType": "ipv4"}}, {"ResetPolicy": True})
+    served, denial = "DryRunOperation", "UnauthorizedOperation"
+    with enforced(sandbox):
+        for answer, codes in (
+            (AttributeKeys.CHANGED, [served, denial]),
+            (AttributeKeys.NONE, [served, served]),
+            (AttributeKeys.EACH, [denial, denial]),
+        ):
+            sandbox.answers.attribute_keys = answer
+            found = [
+                refused(ec2.modify_vpc_endpoint, VpcEndpointId=vpc_endpoint, DryRun=True, **change)
+                for change in changes
+            ]
+            assert found == codes
+
+
+def test_table_that_denies_everybody(sandbox: Sandbox) -> None:
+    """Its policy concerns an administrator, or not."""
+    deny = {"Effect": "Deny", "Principal": "*", "Action": "dynamodb:PutItem", "Resource": "*"}
+    sandbox.client("dynamodb").create_table(
+        TableName="Closed",
+        KeySchema=[{"AttributeName": "id", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "id", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+        ResourcePolicy=json.dumps({"Version": "2012-10-17", "Statement": [deny]}),
+    )
+    dynamodb: Client = sandbox.client("dynamodb", credentials=admin(sandbox, {"Action": "sns:*"}))
+    with enforced(sandbox):
+        given = {"TableName": "Closed", "Item": {"id": {"S": "one"}}}
+        assert refused(dynamodb.put_item, **given) == "AccessDeniedException"
+        sandbox.answers.table_deny = TableDeny.PASSES_OWN_POLICIES
+        dynamodb.put_item(**given)
+
+
+def test_bus_that_denies_others(sandbox: Sandbox) -> None:
+    """Its policy leaves others of the account as they are, or allows nobody."""
+    events: Client = sandbox.client("events")
+    arn = events.create_event_bus(Name="bus")["EventBusArn"]
+    condition = {"StringEquals": {"aws:PrincipalArn": "arn:aws:iam::123456789012:role/nobody"}}
+    deny = {"Sid": "no", "Effect": "Deny", "Principal": "*", "Action": "events:PutEvents", "Resource": arn}
+    policy = {"Version": "2012-10-17", "Statement": [{**deny, "Condition": condition}]}
+    events.put_permission(EventBusName="bus", Policy=json.dumps(policy))
+    putting: Client = sandbox.client("events", credentials=admin(sandbox, {"Action": "sns:*"}))
+    given = {"Entries": [{"EventBusName": "bus", "Source": "test", "DetailType": "test", "Detail": "{}"}]}
+    with enforced(sandbox):
+        putting.put_events(**given)
+        sandbox.answers.denying_bus_policy = DenyingBusPolicy.NOBODY_ALLOWED
+        assert refused(putting.put_events, **given) == "AccessDeniedException"

@@ -15,6 +15,7 @@ from config_rule_sandbox.answers import RaisedError
 from config_rule_sandbox.aws_lambda.runtime import FunctionError
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
+from config_rule_sandbox.ssm.selectors import NO_OUTPUT
 
 Make = Callable[..., Any]
 Run = Callable[..., dict[str, Any]]
@@ -71,7 +72,8 @@ def test_function_gets_its_event_and_gives_its_answer(run: Run, automation: Auto
     assert (found["Ids"], found["Count"], found["StatusCode"]) == (["a", "b"], ["2"], ["200"])
     assert json.loads(found["Deep"][0]) == {"ids": ["a", "b"], "n": 5, "on": True}
     assert json.loads(found["Payload"][0])["count"] == 2
-    assert not {"Missing", "FunctionError"} & found.keys()
+    assert found["Missing"] == [NO_OUTPUT]
+    assert "FunctionError" not in found
 
 
 @pytest.mark.parametrize(

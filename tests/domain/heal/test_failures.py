@@ -17,4 +17,6 @@ def test_what_to_do_depends_on_the_code() -> None:
     assert "AutomationRoleArn" in causes([DENIED])[0].fix
     assert causes([Failure("verifyPath", "NOT_CURED", "subnet-1", "NAT", "start again")])[0].fix == "start again"
     assert causes([Failure("associate", "", "", "unknown")])[0].fix == ""
-    assert causes([Failure("approve", "", "", "Step timed out.")])[0].fix.startswith("nobody rejected the heal")
+    assert causes([Failure("approve", "", "", "Step timed out.")])[0].fix.startswith(
+        "Systems Manager shows no rejection"
+    )

@@ -116,6 +116,8 @@ class ApprovalStep(StrEnum):
     """Plan again: another run recorded a request first."""
     PENDING = "PENDING"
     """Nothing: another run has asked about this route table and is still running."""
+    DENIED = "DENIED"
+    """Fail: an approver rejected the last request, whose run may not have recorded that."""
     DONE = "DONE"
     """Nothing: the subnet needs no heal, or this is a dry run."""
     STOPPED = "STOPPED"

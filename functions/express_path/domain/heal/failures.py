@@ -12,7 +12,7 @@ _MAY_LOSE = frozenset({"markFailed", "recordFailed", "release"})
 """The steps that may lose a race: the run releases a claim or a request that it does not have."""
 _APPROVE = "approve"
 """The step that asks the approvers."""
-_NOBODY_ANSWERED = "nobody rejected the heal, and nothing was changed: the next run sends a new request"
+_NOT_REJECTED = "Systems Manager shows no rejection, and nothing was changed: the next run sends a new request"
 _THROTTLED = "AWS throttled the call: start the run again later"
 _DENIED = (
     "allow the call in the role that made it (stack outputs AutomationRoleArn and PlanRoleArn), and check the "
@@ -72,5 +72,5 @@ def causes(failures: Sequence[Failure]) -> list[Failure]:
 
 def _fix(failure: Failure) -> str:
     if failure.step == _APPROVE:
-        return _NOBODY_ANSWERED
+        return _NOT_REJECTED
     return _FIXES.get(failure.code, "")

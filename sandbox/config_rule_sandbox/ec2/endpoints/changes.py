@@ -6,6 +6,7 @@ from typing import Any
 from moto.core.responses import ActionResult
 from moto.ec2.responses import EC2Response
 
+from config_rule_sandbox.answers import TableAddedAgain, given
 from config_rule_sandbox.dynamic import Moto
 from config_rule_sandbox.ec2 import lifecycle
 from config_rule_sandbox.ec2.endpoints.checks import (
@@ -65,7 +66,7 @@ def _modifying(original: Moto) -> Moto:
 def _associate(backend: Moto, endpoint: Moto, parameters: dict[str, Any]) -> None:
     """Change tables, address type and routes of an endpoint as requested, or refuse and change nothing.
 
-    Adding an associated table changes nothing, which is not documented. Removing a table that is not
+    What adding an associated table does is not documented (answers.TableAddedAgain). Removing a table that is not
     associated is refused with InvalidParameter (https://github.com/hashicorp/terraform-provider-aws,
     internal/service/ec2/vpc_endpoint_route_table_association.go, takes it for "already gone").
     """
@@ -73,6 +74,9 @@ def _associate(backend: Moto, endpoint: Moto, parameters: dict[str, Any]) -> Non
     for table_id in remove:
         if table_id not in endpoint.route_table_ids:
             raise ApiError("InvalidParameter", f"route table {table_id} is not associated with {endpoint.id}")
+    again = [table_id for table_id in add if table_id in endpoint.route_table_ids]
+    if again and given().table_added_again is TableAddedAgain.ERROR:
+        raise ApiError("RouteAlreadyExists", f"route table {again[0]} already has a route to {endpoint.id}")
     kept = [table_id for table_id in endpoint.route_table_ids if table_id not in remove]
     tables = checked_route_tables(backend, endpoint.vpc_id, [*kept, *add])
     ip_address_type = parameters.get("IpAddressType", endpoint.ip_address_type)

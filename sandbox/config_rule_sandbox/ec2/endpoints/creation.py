@@ -8,6 +8,7 @@ from moto.core.responses import ActionResult
 from moto.ec2.responses import EC2Response
 from moto.ec2.utils import add_tag_specification, random_vpc_ep_id
 
+from config_rule_sandbox.answers import UsedToken, given
 from config_rule_sandbox.dynamic import Moto
 from config_rule_sandbox.ec2 import lifecycle
 from config_rule_sandbox.ec2.endpoints.checks import (
@@ -89,16 +90,17 @@ def _create_once(self: Moto, original: Moto, knobs: Knobs) -> Moto:
     """Return the endpoint that this ClientToken made, or make one.
 
     The same token with other parameters is refused with IdempotentParameterMismatch
-    (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html). Unlike on AWS, the token of an endpoint
-    that was deleted makes a new one.
+    (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html). What the token of an endpoint does that was
+    deleted is not documented (answers.UsedToken).
     """
     parameters = {name: value for name, value in self.params.items() if name != "DryRun"}
     token = parameters.get("ClientToken")
     check_token(token)
     answered: dict[str, _Answered] = vars(self.ec2_backend).setdefault("sandbox_endpoint_tokens", {})
     first = answered.get(token or "")
-    if first and first.endpoint.state not in GONE:
-        if first.parameters == parameters:
+    is_gone = first is not None and first.endpoint.state in GONE
+    if first and not (is_gone and given().used_token is UsedToken.NEW_ENDPOINT):
+        if first.parameters == parameters and not (is_gone and given().used_token is UsedToken.ERROR):
             return first.answer
         raise ApiError(
             "IdempotentParameterMismatch",

@@ -8,6 +8,7 @@ from typing import Any
 from moto.core.utils import utcnow
 from moto.ec2.utils import add_tag_specification, random_nat_gateway_id
 
+from config_rule_sandbox.answers import RegionalNatTable, given
 from config_rule_sandbox.dynamic import Moto
 from config_rule_sandbox.ec2 import lifecycle
 from config_rule_sandbox.ec2.errors import ApiError
@@ -60,12 +61,13 @@ def _empty(backend: Moto, vpc_id: str) -> Moto:
 def _make_route_table(backend: Moto, nat_gateway: Moto, gateway: Moto) -> str:
     """Make the table of a regional NAT gateway, with a default route to the internet gateway; return its id.
 
-    How AWS shows its association is not documented. Here it is an edge association with the NAT gateway.
+    How AWS shows its association is not documented (answers.RegionalNatTable).
     """
     table = backend.create_route_table(nat_gateway.vpc_id)
     route = Route(table, "0.0.0.0/0", None, gateway=gateway)
     table._routes[route.id] = route
-    associate(table, nat_gateway.id)
+    if given().regional_nat_table is RegionalNatTable.GATEWAY:
+        associate(table, nat_gateway.id)
     return str(table.id)
 
 

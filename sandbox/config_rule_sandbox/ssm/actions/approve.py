@@ -9,9 +9,10 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
+from config_rule_sandbox.answers import RejectedStatus
 from config_rule_sandbox.ssm.actions.base import Action, Outcome, Running, check_keys, place
 from config_rule_sandbox.ssm.document import Step
-from config_rule_sandbox.ssm.faults import FaultyDocumentError, StepFailedError
+from config_rule_sandbox.ssm.faults import ApprovalRejectedError, FaultyDocumentError, StepFailedError
 from config_rule_sandbox.ssm.references import only_reference
 from config_rule_sandbox.ssm.shapes import Types
 
@@ -64,8 +65,7 @@ def _run(inputs: Mapping[str, Any], running: Running) -> Outcome:
     while True:
         decisions = [(who, what) for who, what in running.signals.decisions() if may_decide(who, inputs["Approvers"])]
         if "Reject" in {what for _, what in decisions}:
-            outputs = {"ApprovalStatus": "Rejected", "ApproverDecisions": _shown(decisions)}
-            raise StepFailedError("Approval was rejected", "waiting for approval", outputs)
+            raise ApprovalRejectedError(_outputs_of_rejection(running.answers.rejected_status, decisions))
         if len({who for who, _ in decisions}) >= inputs.get("MinRequiredApprovals", 1):
             return Outcome({"ApprovalStatus": "Approved", "ApproverDecisions": _shown(decisions)})
         pause = max(LOOK_EVERY, waited / 100)  # the step may last days
@@ -93,6 +93,12 @@ def _notify(inputs: Mapping[str, Any], running: Running) -> None:
         running.client("sns").publish(TopicArn=inputs["NotificationArn"], Message=json.dumps(message))
     except (BotoCoreError, ClientError) as error:
         raise StepFailedError.of(error) from error
+
+
+def _outputs_of_rejection(status: RejectedStatus, decisions: list[tuple[str, str]]) -> dict[str, Any]:
+    if status is RejectedStatus.ABSENT:
+        return {}
+    return {"ApprovalStatus": status.capitalize(), "ApproverDecisions": _shown(decisions)}
 
 
 def _shown(decisions: list[tuple[str, str]]) -> list[dict[str, str]]:
