@@ -96,8 +96,17 @@ def ids_of(run: Run, name: str) -> Ids:
     return ids | {row["OutputKey"]: row["OutputValue"] for row in outputs}
 
 
-def deploy_own(run: Run, kind: str, *, keep: bool = True, **parameters: str) -> Ids:
-    """Deploy a template of the run, such as `network`, unless that was done and is to be kept. NotMadeError if that fails."""
+def deploy_own(run: Run, kind: str, **parameters: str) -> Ids:
+    """Deploy a template of the run, such as `network`, unless that was done. NotMadeError if that fails."""
+    return _deploy_own(run, kind, parameters, keep=True)
+
+
+def update_own(run: Run, kind: str, **parameters: str) -> Ids:
+    """Deploy a template of the run again, with other parameters. NotMadeError if that fails."""
+    return _deploy_own(run, kind, parameters, keep=False)
+
+
+def _deploy_own(run: Run, kind: str, parameters: dict[str, str], *, keep: bool) -> Ids:
     body = (TEMPLATES / f"{kind}.yaml").read_text(encoding="utf-8")
     return deploy(run, f"{run.stack_name}-{kind}", {"TemplateBody": body}, parameters, keep=keep)
 

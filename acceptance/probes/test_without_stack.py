@@ -8,7 +8,7 @@ from functools import partial
 from acceptance.facts import Json
 from acceptance.probes.probe import probe
 from acceptance.run import Run, attempt, error_code
-from acceptance.stack import NotMadeError, deploy_own, network, own_stack, results
+from acceptance.stack import NotMadeError, network, own_stack, results, update_own
 
 
 @probe("ec2", "name-of-the-ipv6-list")
@@ -221,7 +221,7 @@ def test_rule(run: Run) -> None:
         told, is_scheduled = len(_heard(run, SUBNET)), [bool(_scheduled(run))]
         _add_results(run, rule, event["resultToken"], made["Public"])
         scheduled = len(_scheduled(run))
-        deploy_own(run, "listener", keep=False, Value="second")
+        update_own(run, "listener", Value="second")
         is_sent = run.look_for(lambda: len(_heard(run, SUBNET)) > told)
         run.add("updated-rule", "config", "Does an update send the items again?", is_sent, True)
         is_scheduled.append(len(_scheduled(run)) > scheduled)

@@ -98,6 +98,7 @@ class ConfigLoop:
         (https://docs.aws.amazon.com/config/latest/APIReference/API_StartConfigRulesEvaluation.html).
         """
         for item in self._recorder.last.values():
+            difference: dict[str, Any] | None
             match self.sandbox.answers.repeated_item:
                 case RepeatedItem.UNCHANGED:
                     difference = diff(item, item)
