@@ -86,12 +86,17 @@ class Sandbox:
         """Apply the corrections, empty every backend and start serving. RuntimeError if another one is running."""
         if not _running.acquire(blocking=False):
             raise RuntimeError("a sandbox is already running in this process")
+        from config_rule_sandbox.cloudformation.stack_set_calls import (  # noqa: PLC0415  # it imports this module
+            StackSets,
+        )
+
         try:
             corrections.apply(self._patches)
             self.ec2.apply(self._patches)
             self.metrics.apply(self._patches)
             self.logs.apply(self._patches)
             self.eventbridge.apply(self._patches)
+            StackSets(self).apply(self._patches)
             self.reset()
             self._server.start()
         except BaseException:

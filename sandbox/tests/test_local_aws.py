@@ -167,12 +167,14 @@ def test_person_deploys_only_what_a_policy_allows() -> None:
             patch.delenv("AWS_SESSION_TOKEN", raising=False)
             for variable, value in variables.items():
                 patch.setenv(variable, value)
-            given = {"StackName": name, "TemplateBody": json.dumps(template)}
+            client = boto3.session.Session().client("cloudformation")
             try:
-                boto3.session.Session().client("cloudformation").create_stack(**given)
+                client.create_stack(StackName=name, TemplateBody=json.dumps(template))
             except ClientError as error:
                 return str(error)
-        return ""
+            [stack] = client.describe_stacks(StackName=name)["Stacks"]
+            assert stack["StackStatus"] == ("ROLLBACK_COMPLETE" if "StackStatusReason" in stack else "CREATE_COMPLETE")
+            return str(stack.get("StackStatusReason", ""))
 
     assert "perform: cloudformation:CreateStack" in deploy(stacks, name="other")
     assert "perform: events:CreateEventBus on resource: arn:aws:events:us-east-1:123456789012:event-bus/mine" in deploy(

@@ -5,6 +5,7 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from time import monotonic
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
@@ -16,6 +17,7 @@ from config_rule_sandbox.cloudformation.account import Account, DeniedError
 from config_rule_sandbox.cloudformation.described_stacks import created_stacks
 from config_rule_sandbox.cloudformation.kinds.all import KINDS
 from config_rule_sandbox.cloudformation.kinds.config import AlreadyExistsError
+from config_rule_sandbox.cloudformation.kinds.kind import NotStabilizedError
 from config_rule_sandbox.cloudformation.order import in_order
 from config_rule_sandbox.cloudformation.permissions import CREATE, DELETE, READ, UPDATE, of_resource
 from config_rule_sandbox.cloudformation.values import Created, Node, Scope, TemplateError
@@ -28,7 +30,7 @@ https://docs.aws.amazon.com/AWSCloudFormation/latest/TemplateReference/aws-attri
 """
 GONE = ("NotFound", "NotFoundException", "NoSuchEntity")
 """How the codes of errors end that say that a resource does not exist."""
-FAILURES = (AlreadyExistsError, ClientError, DeniedError, JsonRESTError, ParamValidationError)
+FAILURES = (AlreadyExistsError, ClientError, DeniedError, JsonRESTError, NotStabilizedError, ParamValidationError)
 """What the calls that create, update, or delete a resource raise."""
 
 
@@ -49,9 +51,12 @@ class Failure:
 
 @dataclass(slots=True)
 class Stack:
-    """A stack. If its creation failed, `failure` says why, and `resources` and `outputs` are empty.
+    """A stack. If its creation failed, `failure` says why, and `outputs` are empty.
 
     `resources` are in the order in which they were created, by logical ID; `properties` are those that were passed. `parameters` has all values.
+    `status` is AWS's, as soon as the stack is no longer busy, and `reason` says why something failed. `undo` is what still
+    takes back the last update if it failed: logical IDs, and what to do. `body` is the text of the template, `settings` are
+    what else CreateStack got, and the stack seems to be `busy_with` something until `busy_until` on the monotonic clock.
     """
 
     name: str
@@ -64,7 +69,18 @@ class Stack:
     template: Mapping[str, Node] = field(default_factory=dict)
     updates: int = 0
     status: str = "CREATE_COMPLETE"
+    reason: str = ""
+    undo: list[tuple[str, Callable[[], None]]] = field(default_factory=list)
     stack_id: str = ""
+    body: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+    busy_until: float = 0.0
+    busy_with: str = ""
+
+    @property
+    def shown_status(self) -> str:
+        """The status that callers see: an operation takes as long as those of the StackSets in the stack."""
+        return self.busy_with if monotonic() < self.busy_until else self.status
 
     def __post_init__(self) -> None:
         """Give it an ARN that ends in an ID, unless it has one."""
@@ -87,13 +103,16 @@ class Stack:
                 except ClientError as error:
                     if not error.response["Error"]["Code"].endswith(GONE):
                         raise
-        self.resources.clear()
+            del self.resources[logical_id]
 
 
-def create_stack(account: Account, name: str, template: Mapping[str, Node], parameters: Mapping[str, str]) -> Stack:
+def create_stack(
+    account: Account, name: str, template: Mapping[str, Node], parameters: Mapping[str, str], *, keep: bool = False
+) -> Stack:
     """Create a stack; if a resource fails, delete the others, unless retained, and return the stack with its failure.
 
-    TemplateError if the template or its parameters are refused before anything is created.
+    With `keep`, as with the option DO_NOTHING, what was created stays
+    (https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_CreateStack.html, OnFailure). TemplateError if the template or its parameters are refused before anything is created.
     """
     stack = Stack(name, account, template=template)
     scope = Scope(template, parameters, _pseudo_parameters(account, name))
@@ -104,8 +123,10 @@ def create_stack(account: Account, name: str, template: Mapping[str, Node], para
             created = _created(stack, logical_id, definition["Type"], properties)
         except FAILURES as error:
             stack.failure = Failure(logical_id, definition["Type"], *_code_and_message(error))
-            stack.account = account.of_caller(None)  # at AWS, what the caller may not delete stays
-            stack.delete(RETAINED_ON_ROLLBACK)
+            stack.parameters = scope.parameters
+            if isinstance(error, NotStabilizedError) and error.physical_id:
+                stack.properties[logical_id], stack.resources[logical_id] = properties, Created(error.physical_id)
+            _roll_back_creation(stack, keep=keep)
             return stack
         stack.properties[logical_id] = properties
         stack.resources[logical_id] = scope.created[logical_id] = created
@@ -114,8 +135,21 @@ def create_stack(account: Account, name: str, template: Mapping[str, Node], para
     return stack
 
 
+def _roll_back_creation(stack: Stack, *, keep: bool) -> None:
+    stack.reason = str(stack.failure)
+    if keep:
+        stack.status = "CREATE_FAILED"
+        return
+    stack.account = stack.account.of_caller(None)  # at AWS, what the caller may not delete stays
+    try:
+        stack.delete(RETAINED_ON_ROLLBACK)
+        stack.status = "ROLLBACK_COMPLETE"
+    except FAILURES as error:
+        stack.status, stack.reason = "ROLLBACK_FAILED", f"{stack.reason} Then, {_code_and_message(error)[1]}"
+
+
 def update_stack(stack: Stack, template: Mapping[str, Node], parameters: Mapping[str, str]) -> Failure | None:
-    """Update a stack to a template, or return why it failed and leave the stack as it was.
+    """Update a stack to a template, or return why it failed and leave the stack as it was, unless that fails, too.
 
     Parameters that are not given have their defaults. A resource that did not change is not touched. One that changed is
     updated in place, or replaced if AWS's schema of its type says so. After everything else, resources that were
@@ -126,19 +160,19 @@ def update_stack(stack: Stack, template: Mapping[str, Node], parameters: Mapping
     """
     scope = Scope(template, parameters, _pseudo_parameters(stack.account, stack.name))
     stack.updates += 1
-    stack.status = "UPDATE_COMPLETE"
+    stack.undo.clear()
     properties: dict[str, dict[str, Any]] = {}
     retained: set[str] = set()
-    undo: list[Callable[[], None]] = []
     for logical_id in in_order(template, scope):
         definition = template["Resources"][logical_id]
         properties[logical_id] = scope.resolve(definition.get("Properties", {}))
         try:
-            scope.created[logical_id] = _changed(stack, logical_id, definition["Type"], properties[logical_id], undo)
+            scope.created[logical_id] = _changed(stack, logical_id, definition["Type"], properties[logical_id])
         except FAILURES as error:
-            for step in reversed(undo):
-                step()
-            return Failure(logical_id, definition["Type"], *_code_and_message(error))
+            failure = Failure(logical_id, definition["Type"], *_code_and_message(error))
+            stack.reason = str(failure)
+            roll_back_update(stack)
+            return failure
         if definition.get("UpdateReplacePolicy") in RETAINED:
             retained.add(logical_id)
     for logical_id, earlier in reversed(stack.resources.items()):
@@ -150,12 +184,29 @@ def update_stack(stack: Stack, template: Mapping[str, Node], parameters: Mapping
             _delete(stack, logical_id, earlier, stack.properties[logical_id])
     stack.resources, stack.properties, stack.template = scope.created, properties, template
     stack.outputs, stack.parameters = _outputs(template, scope), scope.parameters
+    stack.status, stack.reason = "UPDATE_COMPLETE", ""
     return None
 
 
-def _changed(
-    stack: Stack, logical_id: str, resource_type: str, properties: dict[str, Any], undo: list[Callable[[], None]]
-) -> Created:
+def roll_back_update(stack: Stack, skipped: Sequence[str] = ()) -> None:
+    """Take back what a failed update did, the last first, except for the resources whose logical IDs are to be skipped.
+
+    If that fails, the status is UPDATE_ROLLBACK_FAILED, and it goes on from there the next time:
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_ContinueUpdateRollback.html
+    """
+    while stack.undo:
+        logical_id, step = stack.undo[-1]
+        try:
+            if logical_id not in skipped:
+                step()
+        except FAILURES as error:
+            stack.status, stack.reason = "UPDATE_ROLLBACK_FAILED", _code_and_message(error)[1]
+            return
+        stack.undo.pop()
+    stack.status = "UPDATE_ROLLBACK_COMPLETE"
+
+
+def _changed(stack: Stack, logical_id: str, resource_type: str, properties: dict[str, Any]) -> Created:
     """Bring one resource up to date, and add what takes that back if the update of the stack fails."""
     kind, known = KINDS.get(resource_type), stack.resources.get(logical_id)
     if kind and known and stack.template["Resources"][logical_id]["Type"] == resource_type:
@@ -170,11 +221,24 @@ def _changed(
             place = stack.account.place
             stack.account.require(of_resource(resource_type, handlers, known.physical_id, properties, place))
             update = partial(kind.update, stack.account, known.physical_id)
-            update(copy.deepcopy(earlier), copy.deepcopy(properties))
-            undo.append(partial(update, copy.deepcopy(properties), copy.deepcopy(earlier)))
+            step = logical_id, partial(update, copy.deepcopy(properties), copy.deepcopy(earlier))
+            try:
+                update(copy.deepcopy(earlier), copy.deepcopy(properties))
+            except NotStabilizedError:
+                stack.undo.append(step)
+                raise
+            stack.undo.append(step)
             return known
-    created = _created(stack, logical_id, resource_type, properties)
-    undo.append(partial(KINDS[resource_type].delete, stack.account, created.physical_id, properties))
+    try:
+        created = _created(stack, logical_id, resource_type, properties)
+    except NotStabilizedError as error:
+        if error.physical_id:
+            remove = partial(KINDS[resource_type].delete, stack.account, error.physical_id, properties)
+            stack.undo.append((logical_id, remove))
+        raise
+    stack.undo.append(
+        (logical_id, partial(KINDS[resource_type].delete, stack.account, created.physical_id, properties))
+    )
     return created
 
 
@@ -241,6 +305,8 @@ def _code_and_message(error: Exception) -> tuple[str, str]:
         return "AccessDenied", str(error)
     if isinstance(error, AlreadyExistsError):
         return "AlreadyExists", str(error)
+    if isinstance(error, NotStabilizedError):
+        return "NotStabilized", str(error)
     if isinstance(error, JsonRESTError):
         return error.error_type, error.message
     return "ValidationError", str(error)

@@ -7,7 +7,7 @@ from pathlib import Path
 from moto.moto_api._internal import mock_random
 from typer.testing import CliRunner
 
-from config_rule_sandbox.cloudformation.described_stacks import set_status
+from config_rule_sandbox.cloudformation.stack_sets import set_status
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.path.reasons import Reason
 from express_path_cli.main import app

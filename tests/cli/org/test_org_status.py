@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from typer.testing import Result
 
-from config_rule_sandbox.cloudformation.described_stacks import set_status
+from config_rule_sandbox.cloudformation.stack_sets import set_status
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.path.reasons import Reason
 from tests.cli.org.deployed import STACK_SET, DeployedOrganization

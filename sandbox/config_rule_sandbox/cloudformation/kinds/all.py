@@ -13,6 +13,7 @@ from config_rule_sandbox.cloudformation.kinds import (
     sns,
     sqs,
     ssm,
+    stack_set,
 )
 from config_rule_sandbox.cloudformation.kinds.kind import Kind
 
@@ -29,5 +30,6 @@ KINDS: dict[str, Kind] = {
     **sns.KINDS,
     **sqs.KINDS,
     **ssm.KINDS,
+    **stack_set.KINDS,
 }
 """What creates, updates, and deletes the resources of each type."""

@@ -19,6 +19,17 @@ Update = Callable[[Account, str, Properties, Properties], None]
 """Update the resource with a physical ID from its earlier properties to its new ones."""
 
 
+class NotStabilizedError(Exception):
+    """What a handler began did not succeed. The resource exists if it has a physical ID, so a rollback deletes or updates it.
+
+    https://docs.aws.amazon.com/cloudformation-cli/latest/userguide/resource-type-test-contract-errors.html
+    """
+
+    def __init__(self, message: str, physical_id: str) -> None:
+        super().__init__(message)
+        self.physical_id = physical_id
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A resource type. Without `update`, it can only be created, replaced, and deleted here."""
