@@ -68,6 +68,17 @@ class Organization:
             made = organizations.create_account(AccountName=name, Email=f"{name}@example.com")
             self.accounts[name] = made["CreateAccountStatus"]["AccountId"]
 
+    def unit(self, *names: str) -> str:
+        """Create an organizational unit, move accounts of the root to it, and return its ID."""
+        organizations: Client = direct_client(self.sandbox, "organizations")
+        root_id = organizations.list_roots()["Roots"][0]["Id"]
+        made = organizations.create_organizational_unit(ParentId=root_id, Name=f"unit-of-{len(self.accounts)}-{len(names)}")
+        unit_id = str(made["OrganizationalUnit"]["Id"])
+        for name in names:
+            moved = {"AccountId": self.accounts[name], "SourceParentId": root_id, "DestinationParentId": unit_id}
+            organizations.move_account(**moved)
+        return unit_id
+
     def provide_code(self, *regions: str) -> None:
         """Deploy org/artifact-bucket.yaml in Regions, and upload the package."""
         template = (ROOT / "org" / "artifact-bucket.yaml").read_text(encoding="utf-8")

@@ -42,7 +42,8 @@ def _references(node: Node) -> Iterator[str]:
 def _named(key: str, value: Node) -> list[str]:
     """Return the names in the argument of DependsOn, Ref, Fn::GetAtt, or Fn::Sub."""
     if key in {"Ref", "DependsOn"}:
-        return [value] if isinstance(value, str) else value
+        named = [value] if isinstance(value, str) else value
+        return [name for name in named if isinstance(name, str)]  # a property DependsOn has references
     if key == "Fn::GetAtt":
         return [value[0]]
     if key == "Fn::Sub":

@@ -245,7 +245,8 @@ def describe_stack_set(request: _Request) -> object:
     row = _summary(stack_set) | {
         "StackSetARN": stack_set.arn,
         "TemplateBody": stack_set.template,
-        "Parameters": dict(stack_set.parameters),  # moto makes a list of it
+        "Parameters": dict(stack_set.parameters),  # moto makes lists of these two
+        "Tags": {},
         "Capabilities": stack_set.settings.get("Capabilities", []),
         "OrganizationalUnitIds": sorted(stack_set.units),
         "Regions": sorted(set().union(*stack_set.units.values())),

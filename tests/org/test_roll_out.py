@@ -1,0 +1,254 @@
+"""The roll-out of docs/organization.md with its templates: what a failing account does, and how it is repaired."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError
+from moto.config.models import config_backends
+
+from config_rule_sandbox.cloudformation.kinds.stack_set import changes
+from config_rule_sandbox.cloudformation.operations import CloudFormation
+from config_rule_sandbox.cloudformation.rounds import Preferences, proceed
+from config_rule_sandbox.cloudformation.values import Scope
+from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.patching.patches import Patches
+from config_rule_sandbox.server import Sandbox
+from tests.support.organization import PREFIX, Organization, Packaged
+from tests.support.template import ROOT, source
+
+REGION = "us-east-1"
+RULE = "s3express-no-nat-path"
+
+
+class RollOut:
+    """An organization with the accounts apps, data, and legacy in one OU, and the ledger in all of them."""
+
+    def __init__(self, sandbox: Sandbox, packaged: Packaged) -> None:
+        """Prepare everything up to the first deployment of the rule."""
+        self.organization = Organization(sandbox, packaged, "apps", "data", "legacy")
+        self.cloudformation: Client = sandbox.client("cloudformation")
+        self.accounts = self.organization.accounts
+        self.unit_id = self.organization.unit(*self.accounts)
+        self.name = f"express-path-{self.unit_id}"
+        self.keys = packaged.keys
+        self.organization.provide_code(REGION)
+        for name in self.accounts:
+            self.organization.record(name, REGION)
+        self.organizations: Client = sandbox.client("organizations")
+        self.root_id = str(self.organizations.list_roots()["Roots"][0]["Id"])
+        ledger = {"RootId": self.root_id, "LedgerTemplateKey": self.keys["LedgerTemplateKey"]}
+        self.deploy("express-path-ledger", "ledger-stackset", **ledger)
+
+    def deploy(self, stack: str, template: str, **parameters: str) -> str:
+        """Create or update a stack from a template of org/ with these parameters besides those it has; return its status."""
+        text = (ROOT / "org" / f"{template}.yaml").read_text(encoding="utf-8")
+        given = {"Regions": REGION, "ArtifactBucketPrefix": PREFIX} | parameters
+        rows: list[dict[str, Any]] = [{"ParameterKey": name, "ParameterValue": value} for name, value in given.items()]
+        try:
+            found = self.cloudformation.describe_stacks(StackName=stack)["Stacks"][0]
+        except ClientError:
+            self.cloudformation.create_stack(StackName=stack, TemplateBody=text, Parameters=rows)
+        else:
+            kept = {row["ParameterKey"] for row in found["Parameters"]} - given.keys()
+            rows += [{"ParameterKey": name, "UsePreviousValue": True} for name in kept]
+            self.cloudformation.update_stack(StackName=stack, TemplateBody=text, Parameters=rows)
+        return str(self.cloudformation.describe_stacks(StackName=stack)["Stacks"][0]["StackStatus"])
+
+    def deploy_rule(self, **parameters: str) -> str:
+        """Deploy the rule to the OU, as step 6 of the page or a promotion does."""
+        ledger = self.cloudformation.describe_stack_set(StackSetName="express-path-ledger")["StackSet"]["StackSetARN"]
+        given = {
+            "OrganizationalUnitId": self.unit_id,
+            "LedgerStackSetArn": ledger,
+            "TemplateKey": self.keys["TemplateKey"],
+            "CodeKey": self.keys["CodeKey"],
+        }
+        return self.deploy(self.name, "stackset", **given, **parameters)
+
+    def status(self) -> str:
+        """Return the status of the OU's stack."""
+        return str(self.cloudformation.describe_stacks(StackName=self.name)["Stacks"][0]["StackStatus"])
+
+    def move_out(self, name: str) -> None:
+        """Move an account from the OU to the root."""
+        self._move(name, self.unit_id, self.root_id)
+
+    def move_in(self, name: str) -> None:
+        """Move an account from the root to the OU."""
+        self._move(name, self.root_id, self.unit_id)
+
+    def _move(self, name: str, source_id: str, destination_id: str) -> None:
+        moved = {"SourceParentId": source_id, "DestinationParentId": destination_id}
+        self.organizations.move_account(AccountId=self.accounts[name], **moved)
+
+    def statuses(self) -> dict[str, str]:
+        """Return the status of the instance in each account."""
+        rows = self.cloudformation.list_stack_instances(StackSetName=self.name)["Summaries"]
+        names = {account_id: name for name, account_id in self.accounts.items()}
+        return {names[row["Account"]]: row["Status"] for row in rows}
+
+    def deployed(self) -> dict[str, str]:
+        """Return what publicSubnets is in the rule of each account that has the rule."""
+        found = {}
+        for name, account_id in self.accounts.items():
+            rules = config_backends[account_id][REGION].config_rules
+            if RULE in rules:
+                found[name] = rules[RULE].input_parameters.partition('"publicSubnets": "')[2].partition('"')[0]
+        return found
+
+    def stop_recording(self, name: str) -> None:
+        """Delete the recorder of an account, without which a rule can be neither created nor changed."""
+        config_backends[self.accounts[name]][REGION].recorders.clear()
+
+    def repair(self, name: str) -> None:
+        """Update the instance of one account, as the page says."""
+        targets = {"OrganizationalUnitIds": [self.unit_id], "Accounts": [self.accounts[name]]}
+        filtered = targets | {"AccountFilterType": "INTERSECTION"}
+        self.cloudformation.update_stack_instances(StackSetName=self.name, Regions=[REGION], DeploymentTargets=filtered)
+
+
+@pytest.fixture
+def roll_out(sandbox: Sandbox, packaged: Packaged) -> Iterator[RollOut]:
+    """Yield an organization with the ledger, in which CloudFormation deploys."""
+    patches = Patches()
+    CloudFormation(sandbox).apply(patches)
+    yield RollOut(sandbox, packaged)
+    patches.undo()
+
+
+def test_first_roll_out_with_a_failing_account_succeeds_and_is_repaired(roll_out: RollOut) -> None:
+    """The good accounts keep the rule, the stack has no other update, and one call repairs the account."""
+    roll_out.stop_recording("data")
+    assert roll_out.deploy_rule() == "CREATE_COMPLETE"
+    assert roll_out.statuses() == {"apps": "CURRENT", "data": "OUTDATED", "legacy": "CURRENT"}
+    assert roll_out.deployed().keys() == {"apps", "legacy"}
+    with pytest.raises(ClientError, match="No updates"):
+        roll_out.deploy_rule()
+    roll_out.organization.record("data", REGION)
+    roll_out.repair("data")
+    assert set(roll_out.statuses().values()) == {"CURRENT"}
+    assert roll_out.deployed().keys() == {"apps", "data", "legacy"}
+
+
+def test_a_promotion_beyond_the_tolerance_changes_nobody(roll_out: RollOut) -> None:
+    """One failure of three accounts is beyond 10 %, rounded down. Report mode tolerates it, so the rollback succeeds."""
+    assert roll_out.deploy_rule() == "CREATE_COMPLETE"
+    roll_out.stop_recording("legacy")
+    promotion = {"RemediationMode": "ON", "PublicSubnets": "NON_COMPLIANT"}
+    assert roll_out.deploy_rule(**promotion) == "UPDATE_ROLLBACK_COMPLETE"
+    assert roll_out.deployed() == dict.fromkeys(roll_out.accounts, "COMPLIANT")
+    roll_out.organization.record("legacy", REGION)
+    assert roll_out.deploy_rule(**promotion) == "UPDATE_COMPLETE"
+    assert roll_out.deployed() == dict.fromkeys(roll_out.accounts, "NON_COMPLIANT")
+
+
+def test_a_failed_account_does_not_stop_the_way_back_to_report_mode(roll_out: RollOut) -> None:
+    """All accounts that can be reached stop healing, whichever others fail."""
+    roll_out.deploy_rule(RemediationMode="ON")
+    roll_out.stop_recording("apps")
+    assert roll_out.deploy_rule(RemediationMode="OFF", PublicSubnets="NON_COMPLIANT") == "UPDATE_COMPLETE"
+    assert roll_out.deployed() == {"apps": "COMPLIANT", "data": "NON_COMPLIANT", "legacy": "NON_COMPLIANT"}
+
+
+def test_a_failed_rollback_is_continued_and_the_update_repeated(roll_out: RollOut) -> None:
+    """In mode ON, an account that joined and failed then fails in both directions, also after the rollback is continued."""
+    roll_out.move_out("legacy")
+    roll_out.deploy_rule(RemediationMode="ON")
+    roll_out.stop_recording("legacy")
+    roll_out.move_in("legacy")
+    assert roll_out.statuses() == {"apps": "CURRENT", "data": "CURRENT", "legacy": "OUTDATED"}
+    assert roll_out.deploy_rule(PublicSubnets="NON_COMPLIANT") == "UPDATE_ROLLBACK_FAILED"
+    roll_out.organization.record("legacy", REGION)
+    roll_out.cloudformation.continue_update_rollback(StackName=roll_out.name)
+    assert roll_out.status() == "UPDATE_ROLLBACK_COMPLETE"
+    assert roll_out.deployed() == dict.fromkeys(roll_out.accounts, "COMPLIANT")
+    assert roll_out.deploy_rule(PublicSubnets="NON_COMPLIANT") == "UPDATE_COMPLETE"
+    assert roll_out.deployed() == dict.fromkeys(roll_out.accounts, "NON_COMPLIANT")
+
+
+def test_a_rollback_that_cannot_succeed_skips_the_stack_set(roll_out: RollOut) -> None:
+    """The next deployment then brings every account that works to the parameters, with a tolerance for the other one."""
+    roll_out.move_out("legacy")
+    roll_out.deploy_rule(RemediationMode="ON")
+    roll_out.stop_recording("legacy")
+    roll_out.move_in("legacy")
+    assert roll_out.deploy_rule(PublicSubnets="NON_COMPLIANT") == "UPDATE_ROLLBACK_FAILED"
+    roll_out.cloudformation.continue_update_rollback(StackName=roll_out.name, ResourcesToSkip=["StackSet"])
+    assert roll_out.status() == "UPDATE_ROLLBACK_COMPLETE"
+    tolerant = {"PublicSubnets": "NON_COMPLIANT", "FailureTolerancePercentage": "40"}
+    assert roll_out.deploy_rule(**tolerant) == "UPDATE_COMPLETE"
+    assert roll_out.deployed() == dict.fromkeys(("apps", "data"), "NON_COMPLIANT")
+
+
+def test_integrations_are_deleted_before_the_rule(roll_out: RollOut) -> None:
+    """While they have rules on its event bus, the rule's stacks cannot be deleted. After them, they can."""
+    roll_out.deploy_rule()
+    rule = roll_out.cloudformation.describe_stack_set(StackSetName=roll_out.name)["StackSet"]["StackSetARN"]
+    keys = {name: roll_out.keys[name] for name in ("IntegrationsTemplateKey", "IntegrationsCodeKey")}
+    given = {"OrganizationalUnitId": roll_out.unit_id, "RuleStackSetArn": rule, **keys}
+    integrations = f"express-path-integrations-{roll_out.unit_id}"
+    assert roll_out.deploy(integrations, "integrations-stackset", **given) == "CREATE_COMPLETE"
+    roll_out.cloudformation.delete_stack(StackName=roll_out.name)
+    assert roll_out.status() == "DELETE_FAILED"
+    assert set(roll_out.statuses().values()) == {"INOPERABLE"}
+    for name in (integrations, roll_out.name):
+        roll_out.cloudformation.delete_stack(StackName=name)
+    assert [row["StackSetName"] for row in roll_out.cloudformation.list_stack_sets(Status="ACTIVE")["Summaries"]] == [
+        "express-path-ledger"
+    ]
+    assert roll_out.deployed() == {}
+
+
+def test_exclusions_are_changed_by_differences(roll_out: RollOut) -> None:
+    """Only the accounts that are added to the list, or removed from it, lose or get the rule."""
+    roll_out.deploy_rule()
+    seen = [" ".join(roll_out.deployed())]
+    for names in (["apps"], ["apps", "data"], ["data"], []):
+        roll_out.deploy_rule(ExcludedAccountIds=",".join(roll_out.accounts[name] for name in names))
+        seen.append(" ".join(roll_out.deployed()))
+    assert seen == ["apps data legacy", "data legacy", "legacy", "apps legacy", "apps data legacy"]
+
+
+def rounds(parameters: dict[str, str], earlier: dict[str, str] | None = None) -> int:
+    """Return how many instances, one after the other, a deployment to 300 accounts in four Regions waits for."""
+    given = {name: "r-ab12" for name, row in source("org/stackset.yaml")["Parameters"].items() if "Default" not in row}
+    regions = [f"eu-west-{number}" for number in range(1, 5)]
+    accounts = [f"{number:012}" for number in range(300)]
+    given |= {"Regions": ",".join(regions), "ArtifactBucketPrefix": PREFIX, "TemplateKey": "express-path-0.json"}
+    given |= {"CodeKey": f"{0:064}.zip", "LedgerStackSetArn": "arn:aws:cloudformation:us-east-1:111122223333:stackset/a:b"}
+
+    def properties(chosen: dict[str, str]) -> dict[str, Any]:
+        scope = Scope(source("org/stackset.yaml"), given | chosen, {"AWS::Region": REGION, "AWS::URLSuffix": "amazonaws.com"})
+        found: dict[str, Any] = scope.resolve(source("org/stackset.yaml")["Resources"]["StackSet"]["Properties"])
+        return found
+
+    wanted = properties(parameters)
+    found = changes({} if earlier is None else properties(earlier), wanted)
+    requests = [group["Regions"] for group in [*found.create, *found.update]]
+    if earlier is not None:
+        requests.append(regions)  # UpdateStackSet
+    preferences = Preferences(wanted["OperationPreferences"])
+    return sum(
+        proceed({region: accounts for region in named}, preferences, lambda *_: "").rounds for named in requests
+    )
+
+
+EXCLUDING = {"ExcludedAccountIds": "000000000299"}
+MODES: dict[str, dict[str, str]] = {"report": {}, "healing": {"RemediationMode": "ON"}}
+MINUTES = 5
+"""How long the page assumes that a stack takes in one account and Region."""
+
+
+def test_the_page_says_how_long_a_roll_out_takes() -> None:
+    """It has the minutes of 300 accounts in four Regions, from the accounts that work goes on in at the same time."""
+    page = (ROOT / "docs" / "organization.md").read_text(encoding="utf-8")
+    for mode, parameters in MODES.items():
+        excluding = parameters | EXCLUDING
+        minutes = [
+            rounds(parameters) * MINUTES,
+            rounds(parameters, parameters) * MINUTES,
+            rounds(excluding) * MINUTES,
+            rounds(excluding, excluding) * MINUTES,
+        ]
+        assert " | ".join(f"{number} min" for number in minutes) in page, (mode, minutes)
