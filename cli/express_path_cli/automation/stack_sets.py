@@ -33,9 +33,10 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StackSet:
-    """A StackSet: its name, and the values of its parameters."""
+    """A StackSet: its name, its ID, and the values of its parameters."""
 
     name: str
+    id: str
     parameters: Mapping[str, str]
 
     @property
@@ -81,7 +82,7 @@ def _stack_set(cloudformation: Any, call_as: str, name: str) -> StackSet:  # noq
     with calling("cloudformation:DescribeStackSet"):
         found = cloudformation.describe_stack_set(StackSetName=name, CallAs=call_as)["StackSet"]
     parameters = {row["ParameterKey"]: row.get("ParameterValue", "") for row in found.get("Parameters", ())}
-    return StackSet(name, parameters)
+    return StackSet(name, found["StackSetId"], parameters)
 
 
 def read_instances(cloudformation: Any, call_as: str, stack_set: StackSet) -> Sequence[StackInstance]:  # noqa: ANN401  # boto3's client

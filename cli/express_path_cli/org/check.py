@@ -14,7 +14,7 @@ from express_path.adapters.runbooks import runbooks_of
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.policies.change import NOTHING_KNOWN
 from express_path.errors import ApiError, ExpressPathError
-from express_path_cli.automation.stack_sets import STACK_SETS
+from express_path_cli.automation.stack_sets import STACK_SETS, Place, read_deployed
 from express_path_cli.aws.judging import JudgedPolicies, judge
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import (
@@ -34,6 +34,7 @@ from express_path_cli.installation.checks import (
     check_types,
 )
 from express_path_cli.installation.recorder import read_bucket
+from express_path_cli.org.exclusions import ignored_text, notes, read_exclusions, with_rule
 from express_path_cli.org.reaching import alarm_problems, policy_problems, topic_in, topic_problems
 from express_path_cli.sources.live import Home, clients_of, find_home
 from express_path_cli.terminal.errors import UNDETERMINED, Failure, OptionError, locating_errors, one_line
@@ -93,6 +94,10 @@ class CheckReason(Enum):
     RECORDER_DAILY = (
         Effect.LIMITS,
         "AWS Config, Settings: override the frequency of these types with continuous recording",
+    )
+    EXCLUDED_HAS_RULE = (
+        Effect.LIMITS,
+        "delete the instance, and keep the account in an organizational unit to which you do not deploy",
     )
     SERVICE_NOT_OFFERED = (
         Effect.LIMITS,
@@ -423,13 +428,17 @@ def check_organization(
     if artifact:
         artifact = replace(artifact, owner=artifact.owner or home.caller.account_id)
     with TaskPool(live.workers, watch) as task_pool:
-        run = _Checking(live, home, task_pool, artifact, network_role, reaching, organization.id)
+        deployed = read_deployed(home, task_pool)
+        exclusions = read_exclusions(home, deployed, task_pool)
+        excluded = with_rule(deployed, exclusions)
+        run = _Checking(live, home, task_pool, artifact, network_role, reaching, organization.id, excluded)
         checks = sorted(run.checks(targets), key=lambda check: (check.account_id, check.region))
     failures = [*task_pool.failures, *(failure for check in checks for failure in check.failures)]
     return OrgCheck(
         checks,
         sorted(failures, key=lambda failure: failure.where),
         [
+            *notes(exclusions),
             *_not_checked(artifact, network_role, reaching),
             *(f"{failure.where}: {one_line(failure.error)}" for failure in policies.failures),
         ],
@@ -461,6 +470,7 @@ class _Checking:
     network_role: NetworkRole | None
     reaching: Reaching
     organization_id: str
+    excluded: Mapping[Place, str]
 
     def checks(self, members: Sequence[Member]) -> Iterator[PlaceCheck]:
         """Yield the check of each account and Region. What cannot be read is added to the failures of the pool."""
@@ -483,6 +493,8 @@ class _Checking:
         for place, found in self.task_pool.run(places, self._ask):
             problems = [problem for problem in found if isinstance(problem, Problem)]
             problems += not_offered.get(place.region, []) + untrusted.get(place.account_id, [])
+            if stack_set := self.excluded.get(Place(place.account_id, place.region)):
+                problems.append(Problem(CheckReason.EXCLUDED_HAS_RULE, ignored_text(stack_set)))
             errors = [error for error in found if isinstance(error, ExpressPathError)]
             yield PlaceCheck(
                 place.account_id,

@@ -20,6 +20,7 @@ from express_path_cli.findings.row import Row
 from express_path_cli.findings.worklist import WorkItem, worklist
 from express_path_cli.installation.rule import Sweep, read_sweep
 from express_path_cli.org.aggregate import PlaceResults, read_places, read_results
+from express_path_cli.org.exclusions import ignored_text, notes, read_exclusions, with_rule
 from express_path_cli.sources.aggregator import Aggregator, failed_sources, outdated_sources
 from express_path_cli.sources.live import Home, clients_of
 from express_path_cli.terminal.errors import UNDETERMINED, Failure, locating_errors, without_region
@@ -32,6 +33,7 @@ class Attention(Enum):
 
     NO_RESULTS = "No results: not evaluated, not aggregated yet, or without a subnet to evaluate"
     NOT_CURRENT = "Stacks that do not have the current version of their StackSet"
+    EXCLUDED = "Accounts that are excluded, but have the rule"
     OVERDUE_SWEEP = "Overdue sweeps: no sweep in the last 25 hours"
     UNHEALTHY = "What does not work, as the last sweep found"
     AGGREGATOR_DIFFERS = "The aggregator does not have what the last sweep counted"
@@ -58,13 +60,14 @@ class PlaceStatus:
     """One account and Region: its results, the stack instance, and the last sweep.
 
     results: None if they could not be read. instance: None if no StackSet deploys there. sweep: None if it was not
-    read.
+    read. is_excluded: whether the StackSet of the instance excludes the account.
     """
 
     place: Place
     results: PlaceResults | None
     instance: StackInstance | None = None
     sweep: Sweep | None = None
+    is_excluded: bool = False
 
     def attention(self, now: datetime) -> Iterator[PlaceAttention]:
         """Yield what needs attention."""
@@ -77,6 +80,8 @@ class PlaceStatus:
             yield PlaceAttention(
                 Attention.NOT_CURRENT, self.place, f"the instance of {name} is {self.instance.status}{why}"
             )
+        if self.instance and self.is_excluded:
+            yield PlaceAttention(Attention.EXCLUDED, self.place, ignored_text(self.instance.stack_set.name))
         if self.sweep and self.sweep.is_overdue(now):
             last = self.sweep.time
             text = f"the last sweep was at {time_text(last)}" if last else "there was no sweep in the last three days"
@@ -184,6 +189,8 @@ def read_status(aggregator: str, live: LiveOptions, watch: Watch) -> OrgStatus:
         aggregated = [place for place in read_places(aws, aggregator) if is_selected(place.region)]
     with TaskPool(live.workers, watch) as task_pool:
         deployed = read_deployed(home, task_pool)
+        exclusions = read_exclusions(home, deployed, task_pool)
+        excluded = with_rule(deployed, exclusions)
         instances = {place: row for place, row in deployed.instances.items() if is_selected(place.region)}
         results = _results_of(aggregated, aws, aggregator, task_pool)
         places = sorted({*aggregated, *instances})
@@ -197,6 +204,7 @@ def read_status(aggregator: str, live: LiveOptions, watch: Watch) -> OrgStatus:
                 results.get(place) if place in aggregated else PlaceResults(),
                 instances.get(place),
                 swept.get(place),
+                place in excluded,
             )
             for place in places
         ],
@@ -205,7 +213,7 @@ def read_status(aggregator: str, live: LiveOptions, watch: Watch) -> OrgStatus:
         without_rule=sorted(deployed.names.keys() - {place.account_id for place in places}),
         management_account_id=deployed.management_account_id,
         failures=sorted(failures, key=lambda failure: failure.where),
-        notes=[*outdated_sources(sources), *_not_read(live, deployed, aws.region)],
+        notes=[*outdated_sources(sources), *notes(exclusions), *_not_read(live, deployed, aws.region)],
     )
 
 

@@ -18,6 +18,7 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path.handlers.check_health import CHECKED
 from tests.cli.org.organizations import REGIONS, Organization, put_recorder
 from tests.support.config_aggregator import Aggregator
+from tests.support.stack import listed_stack
 
 RULE = "s3express-no-nat-path"
 STACK_SET = "express-path-workloads"
@@ -75,6 +76,12 @@ class DeployedOrganization(Organization):
             self.cloudformation.create_stack_instances(
                 StackSetName=name, DeploymentTargets={"OrganizationalUnitIds": [unit]}, Regions=[region]
             )
+
+    def exclude(self, *names: str) -> None:
+        """Let the StackSet be one of a stack that excludes accounts, also one that is not there."""
+        stack_set = self.cloudformation.describe_stack_set(StackSetName=STACK_SET)["StackSet"]["StackSetId"]
+        account_ids = ",".join([*(self.accounts[name] for name in names), "999988887777"])
+        listed_stack(self.sandbox, STACK_SET, {"StackSet": stack_set}, ExcludedAccountIds=account_ids)
 
     def put_rule(self, name: str, region: str) -> None:
         """Create the rule with its function, and let the aggregator copy the account and Region."""

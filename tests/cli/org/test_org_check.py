@@ -8,8 +8,10 @@ from typer.testing import Result
 
 from config_rule_sandbox.config.recorder_settings import recording_of
 from config_rule_sandbox.server import Sandbox
+from tests.cli.org.deployed import DeployedOrganization
 from tests.cli.org.organizations import NOT_OFFERED, REGIONS, ROLE, TYPES, Organization, put_recorder
 from tests.support.command import invoke
+from tests.support.config_aggregator import Aggregator, answering
 
 PREFIX = "example-artifacts"
 KEY = "0123456789abcdef.zip"
@@ -336,3 +338,15 @@ def test_policies_of_the_organization_that_would_deny_are_named(sandbox: Sandbox
     shown = check()
     assert shown.exit_code == found.exit_code == 0
     assert "Perimeter" in shown.stdout
+
+
+def test_excluded_accounts_that_have_the_rule_are_named(sandbox: Sandbox) -> None:
+    """Automatic deployment ignores exclusions. It limits nothing else, so such an account is not blocked."""
+    aggregator = Aggregator(sandbox)
+    with answering(aggregator):
+        deployed = DeployedOrganization(sandbox, aggregator)
+    deployed.exclude("web")
+    result = check(*TWO_REGIONS, "--format", "json")
+    named = {place for place, found in reasons(result).items() if "EXCLUDED_HAS_RULE" in found}
+    assert named == {("web", HOME), ("web", NORTH)}
+    assert "an account that joins the OU gets the rule" in result.stderr

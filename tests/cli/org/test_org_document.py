@@ -5,15 +5,17 @@ import re
 
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.path.reasons import Reason
-from tests.cli.org.deployed import DeployedOrganization
+from tests.cli.org.deployed import STACK_SET, TEMPLATE, DeployedOrganization
 from tests.cli.org.organizations import REGIONS, ROLE, Organization
 from tests.cli.org.shown import SHOWN, regenerated
 from tests.support.command import invoke
 from tests.support.config_aggregator import Aggregator, answering
 from tests.support.iam import actions
+from tests.support.stack import listed_stack
 from tests.support.template import ROOT
 
 TEXT = (ROOT / "docs" / "organization.md").read_text(encoding="utf-8")
+PARAMETERS = [{"ParameterKey": "RemediationMode", "ParameterValue": "OFF"}]
 NEEDS = {"s3:HeadBucket": "s3:ListBucket", "s3:HeadObject": "s3:GetObject"}
 """The actions of calls whose action has another name.
 
@@ -47,6 +49,14 @@ def called(sandbox: Sandbox) -> tuple[set[str], set[str]]:
     return found[0] - {"sts:GetCallerIdentity"}, found[1]
 
 
+def excluding(sandbox: Sandbox, unit: str, account_id: str) -> None:
+    """Let a stack with a StackSet of the rule exclude an account that has an instance."""
+    client = sandbox.client("cloudformation")
+    made = client.create_stack_set(StackSetName=STACK_SET, TemplateBody=TEMPLATE, PermissionModel="SERVICE_MANAGED", Parameters=PARAMETERS)
+    client.create_stack_instances(StackSetName=STACK_SET, DeploymentTargets={"OrganizationalUnitIds": [unit]}, Regions=[REGIONS[0]])
+    listed_stack(sandbox, STACK_SET, {"StackSet": made["StackSetId"]}, ExcludedAccountIds=account_id)
+
+
 def test_the_documented_policies_are_what_check_calls(sandbox: Sandbox) -> None:
     """A check of missing, stopped, and taken things calls exactly the documented actions, in each account."""
     organization = Organization(sandbox)
@@ -64,6 +74,7 @@ def test_the_documented_policies_are_what_check_calls(sandbox: Sandbox) -> None:
     topic = organization.put_stack("deployed").replace(organization.accounts["deployed"], "{account}")
     sandbox.client("s3").create_bucket(Bucket=f"example-{REGIONS[0]}")
     arn = organization.network_role("taken", {})
+    excluding(sandbox, unit, organization.accounts["deployed"])
     sandbox.calls.clear()
     what = ("--artifact-bucket-prefix", "example", "--artifact-key", "1.zip", "--network-role-arn", arn)
     what += ("--alarm-topic-arn", topic, "--endpoint-policy-parameter", "/policy")
@@ -80,6 +91,7 @@ def test_the_documented_policies_are_what_status_calls(sandbox: Sandbox) -> None
         organization = DeployedOrganization(sandbox, aggregator)
         organization.result("data", REGIONS[0], "subnet-1", Reason.NAT_GATEWAY, ["nat-1"])
         organization.sweep("data", REGIONS[0], NOT_APPLICABLE=1)
+        organization.exclude("data")
         sandbox.calls.clear()
         assert invoke(["org", "status", "--aggregator", aggregator.name, "--role-name", ROLE]).exit_code == 2
     central, members = called(sandbox)

@@ -152,6 +152,18 @@ def test_overdue_sweeps_and_outdated_stacks_are_named(sandbox: Sandbox, organiza
     assert "different versions" in status().stdout
 
 
+def test_excluded_accounts_that_have_the_rule_are_named(organization: DeployedOrganization) -> None:
+    """Automatic deployment ignores exclusions, which a note says; one without an instance needs no attention."""
+    organization.exclude("data")
+    result = status("--format", "json")
+    assert attention(result) == {("data", HOME): ["EXCLUDED"], ("data", NORTH): ["EXCLUDED"]}
+    assert result.exit_code == 1
+    texts = [row["text"] for place in document(result)["places"] for row in place["attention"]]
+    assert f"is in ExcludedAccountIds of {STACK_SET}, but has an instance" in texts[0]
+    assert f"{STACK_SET} excludes 2 accounts with ExcludedAccountIds, which automatic deployment ignores" in result.stderr
+    assert "Accounts that are excluded, but have the rule" in status().stdout
+
+
 def test_excluded_subnets_are_counted_by_their_tag(organization: DeployedOrganization) -> None:
     """Aggregators do not contain excluded subnets: the line of the last sweep names the tag and the number."""
     excluded = [{"by": "tag express-path:exclude", "subnets": 5}]

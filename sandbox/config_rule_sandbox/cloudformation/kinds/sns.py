@@ -5,9 +5,9 @@ from config_rule_sandbox.cloudformation.kinds.kind import Kind, Properties, dele
 from config_rule_sandbox.cloudformation.values import Created
 
 
-def create_topic(account: Account, _name: str, properties: Properties) -> Created:
+def create_topic(account: Account, name: str, properties: Properties) -> Created:
     """Create a topic."""
-    return Created(account.call("sns", "create_topic", Name=properties["TopicName"])["TopicArn"])
+    return Created(account.call("sns", "create_topic", Name=properties.get("TopicName", name))["TopicArn"])
 
 
 KINDS = {
