@@ -1,101 +1,132 @@
-# The StackSets of docs/organization.md in Terraform. Run it in the management account, or with call_as = "DELEGATED_ADMIN" in a
-# delegated administrator account of StackSets, after `make org-package` and the upload.
+# The roll-out of docs/organization.md in Terraform: each stack has a template of this folder's parent, which contains a StackSet.
+# Run it in the management account, or with call_as = "DELEGATED_ADMIN" in a delegated administrator account of StackSets, after
+# `make org-package` and the upload. The Region of the provider is that of the StackSets, and one of var.regions.
 terraform {
+  required_version = ">= 1.3"
   required_providers { aws = { source = "hashicorp/aws", version = ">= 5.100" } }
 }
 
-variable "modes" { type = map(string) }    # RemediationMode by OU: { "ou-ab12-11112222" = "OFF" }
-variable "root_id" { type = string }       # r-ab12
-variable "regions" { type = list(string) } # each with an artifact bucket
-variable "artifact_bucket_prefix" { type = string }
-variable "package" { type = map(string) } # build/org/parameters: TemplateKey, CodeKey, LedgerTemplateKey
-variable "parameters" {                   # other parameters of template.yaml, except RemediationMode
-  type    = map(string)
-  default = { ExcludeTag = "NONE" }
-}
-variable "excluded_account_ids" { # accounts that do not get the rule: those that `express-path org check` finds BLOCKED
-  type    = set(string)
-  default = []
-}
-variable "call_as" {
-  type    = string
-  default = "SELF"
-}
+data "aws_organizations_organization" "current" {}
+data "aws_partition" "current" {}
+data "aws_region" "current" {}
 
-locals { bucket = "https://${var.artifact_bucket_prefix}-${var.regions[0]}.s3.${var.regions[0]}.amazonaws.com" }
+locals {
+  templates = "${path.module}/.."
+  package   = { for line in split("\n", trimspace(file(var.package))) : split("=", line)[0] => split("=", line)[1] }
+  # Service-managed StackSets belong to the management account, also those that a delegated administrator creates.
+  stack_sets = join(":", [
+    "arn:${data.aws_partition.current.partition}:cloudformation:${data.aws_region.current.name}",
+    data.aws_organizations_organization.current.master_account_id, "stackset",
+  ])
+  everywhere = {
+    Regions              = join(",", var.regions)
+    ArtifactBucketPrefix = var.artifact_bucket_prefix
+    CallAs               = var.call_as
+  }
+  # A parameter that is null or empty keeps the default of the template. The provider does not pass on that a value became empty.
+  settings = {
+    PublicSubnets                = var.public_subnets
+    UnresolvedEgress             = var.unresolved_egress
+    Scope                        = var.scope
+    ExcludeTag                   = var.exclude_tag
+    NetworkRoleArn               = var.network_role_arn
+    NetworkRoleExternalId        = var.network_role_external_id
+    ChangeCalendarName           = var.change_calendar_name
+    AdoptIacOwned                = var.adopt_iac_owned
+    OwnerTags                    = var.owner_tags
+    AutomaticTagKeys             = var.automatic_tag_keys
+    WarnOnly                     = var.warn_only
+    EndpointPolicyParameter      = var.endpoint_policy_parameter
+    Approvers                    = var.approvers
+    ApprovalTopicArn             = var.approval_topic_arn
+    ApprovalTopicKeyArn          = var.approval_topic_key_arn
+    LedgerTableName              = var.ledger_table_name
+    AlarmTopicArn                = var.alarm_topic_arn
+    LogRetentionDays             = var.log_retention_days
+    PermissionsBoundaryArn       = var.permissions_boundary_arn
+    MaxConcurrentPercentage      = var.max_concurrent_percentage
+    FailureTolerancePercentage   = var.failure_tolerance_percentage
+    RetainStacksOnAccountRemoval = var.retain_stacks_on_account_removal
+  }
+  units = { for id, unit in var.units : id => merge(local.settings, unit) }
+  # Of the parameters that may be empty, only WarnOnly has another default, so an empty one is written into the template.
+  rule = { for id, unit in local.units : id => replace(
+    file("${local.templates}/stackset.yaml"),
+    unit["WarnOnly"] == "" ? "Default: DNS_ATTRIBUTES" : "/^$/",
+    "Default: \"\"",
+  ) }
+  of_integrations = { for id, unit in local.units : id => { for name, value in unit : name => value if contains([
+    "ExcludedAccountIds", "AlarmTopicArn", "LogRetentionDays", "PermissionsBoundaryArn", "MaxConcurrentPercentage",
+    "RetainStacksOnAccountRemoval",
+  ], name) } }
+  # How long a stack may take: in report mode, work goes on in a share of the accounts at the same time; in the other modes, in one
+  # account more than may fail. An update with exclusions is done in all Regions at once, and then in one after the other. All of
+  # it counts twice, because a failure is rolled back.
+  failing = { for id, unit in local.units : id => floor(
+    var.accounts * (lookup(unit, "RemediationMode", "OFF") == "OFF" ? 100 : coalesce(unit["FailureTolerancePercentage"], 10)) / 100
+  ) }
+  concurrent = { for id, unit in local.units : id => max(1, min(
+    floor(var.accounts * coalesce(unit["MaxConcurrentPercentage"], 25) / 100), local.failing[id] + 1
+  )) }
+  limits = { for id, number in local.concurrent :
+    id => "${2 * ceil(var.accounts / number) * (1 + length(var.regions)) * var.minutes_per_instance}m"
+  }
+}
 
 # The ledger, in every account, before the rule.
-resource "aws_cloudformation_stack_set" "ledger" {
-  name             = "express-path-ledger"
-  permission_model = "SERVICE_MANAGED"
-  call_as          = var.call_as
-  template_url     = "${local.bucket}/${var.package["LedgerTemplateKey"]}"
-  parameters       = { LedgerTableName = "express-path-ledger" }
-  auto_deployment {
-    enabled                          = true
-    retain_stacks_on_account_removal = true
+resource "aws_cloudformation_stack" "ledger" {
+  name          = "express-path-ledger"
+  template_body = file("${local.templates}/ledger-stackset.yaml")
+  on_failure    = "DELETE" # a change of this replaces the stack
+  parameters = { for name, value in merge(local.everywhere, {
+    RootId            = var.root_id
+    LedgerTemplateKey = local.package["LedgerTemplateKey"]
+    LedgerTableName   = var.ledger_table_name
+  }) : name => value if try(length(value), 0) > 0 }
+  timeouts {
+    create = "${2 * (1 + length(var.regions)) * var.minutes_per_instance}m"
+    update = "${2 * (1 + length(var.regions)) * var.minutes_per_instance}m"
+    delete = "${2 * (1 + length(var.regions)) * var.minutes_per_instance}m"
   }
-  managed_execution { active = true }
-  operation_preferences {
-    failure_tolerance_percentage = 10
-    max_concurrent_percentage    = 100
-    region_concurrency_type      = "PARALLEL"
-  }
-  lifecycle { ignore_changes = [administration_role_arn] } # service-managed StackSets have none, but AWS answers with one
-}
-
-resource "aws_cloudformation_stack_instances" "ledger" {
-  stack_set_name = aws_cloudformation_stack_set.ledger.name
-  call_as        = var.call_as
-  regions        = var.regions
-  deployment_targets { organizational_unit_ids = [var.root_id] }
-  operation_preferences {
-    concurrency_mode             = "STRICT_FAILURE_TOLERANCE"
-    failure_tolerance_percentage = 10
-    max_concurrent_percentage    = 100
-    region_concurrency_type      = "PARALLEL"
-  }
+  lifecycle { prevent_destroy = true }
 }
 
 # The rule, one StackSet for each OU. Apply a new version to the canary's OU first: -target='...["ou-ab12-11112222"]'.
-resource "aws_cloudformation_stack_set" "rule" {
-  for_each         = var.modes
-  name             = "express-path-${each.key}"
-  permission_model = "SERVICE_MANAGED"
-  call_as          = var.call_as
-  capabilities     = ["CAPABILITY_IAM"]
-  template_url     = "${local.bucket}/${var.package["TemplateKey"]}"
-  parameters = merge({ LedgerTableName = "express-path-ledger" }, var.parameters, {
-    ArtifactBucketPrefix = var.artifact_bucket_prefix, CodeKey = var.package["CodeKey"], RemediationMode = each.value
-  })
-  auto_deployment {
-    enabled                          = true
-    retain_stacks_on_account_removal = false
+resource "aws_cloudformation_stack" "rule" {
+  for_each      = local.units
+  name          = "express-path-${each.key}"
+  template_body = local.rule[each.key]
+  on_failure    = "DELETE"
+  parameters = { for name, value in merge(each.value, local.everywhere, {
+    OrganizationalUnitId = each.key
+    LedgerStackSetArn    = "${local.stack_sets}/${aws_cloudformation_stack.ledger.outputs["StackSetId"]}"
+    TemplateKey          = local.package["TemplateKey"]
+    CodeKey              = local.package["CodeKey"]
+  }) : name => value if try(length(value), 0) > 0 }
+  timeouts {
+    create = local.limits[each.key]
+    update = local.limits[each.key]
+    delete = local.limits[each.key]
   }
-  managed_execution { active = true }
-  operation_preferences {
-    failure_tolerance_percentage = 10
-    max_concurrent_percentage    = 25
-    region_concurrency_type      = "PARALLEL"
-  }
-  lifecycle { ignore_changes = [administration_role_arn] }
-  depends_on = [aws_cloudformation_stack_instances.ledger]
+  lifecycle { prevent_destroy = true }
 }
 
-resource "aws_cloudformation_stack_instances" "rule" {
-  for_each       = var.modes
-  stack_set_name = aws_cloudformation_stack_set.rule[each.key].name
-  call_as        = var.call_as
-  regions        = var.regions
-  deployment_targets {
-    organizational_unit_ids = [each.key]
-    account_filter_type     = length(var.excluded_account_ids) > 0 ? "DIFFERENCE" : "NONE"
-    accounts                = var.excluded_account_ids
+# The integrations, for the same OUs. They are destroyed before the rule, whose event bus they use.
+resource "aws_cloudformation_stack" "integrations" {
+  for_each      = var.integrations ? local.units : {}
+  name          = "express-path-integrations-${each.key}"
+  template_body = file("${local.templates}/integrations-stackset.yaml")
+  on_failure    = "DELETE"
+  parameters = { for name, value in merge(local.of_integrations[each.key], local.everywhere, {
+    OrganizationalUnitId    = each.key
+    RuleStackSetArn         = "${local.stack_sets}/${aws_cloudformation_stack.rule[each.key].outputs["StackSetId"]}"
+    IntegrationsTemplateKey = local.package["IntegrationsTemplateKey"]
+    IntegrationsCodeKey     = local.package["IntegrationsCodeKey"]
+  }) : name => value if try(length(value), 0) > 0 }
+  timeouts {
+    create = local.limits[each.key]
+    update = local.limits[each.key]
+    delete = local.limits[each.key]
   }
-  operation_preferences {
-    concurrency_mode             = "STRICT_FAILURE_TOLERANCE"
-    failure_tolerance_percentage = 10
-    max_concurrent_percentage    = 25
-    region_concurrency_type      = "PARALLEL"
-  }
+  lifecycle { prevent_destroy = true }
 }

@@ -60,10 +60,10 @@ def test_every_place_exists() -> None:
     assert [(file, *name) for file, *name in places if not known[file].issuperset(name)] == []
 
 
-def test_terraform_creates_stack_sets_only() -> None:
+def test_terraform_creates_stacks_only() -> None:
     """Its configuration has no policies and events of its own, so no line covers any."""
     types = re.findall(r'^resource "(\w+)"', (ROOT / "org/terraform/main.tf").read_text(encoding="utf-8"), re.MULTILINE)
-    assert set(types) == {"aws_cloudformation_stack_set", "aws_cloudformation_stack_instances"}
+    assert set(types) == {"aws_cloudformation_stack"}
 
 
 def test_every_line_is_short_and_has_sources_or_a_probe() -> None:

@@ -72,7 +72,9 @@ class Organization:
         """Create an organizational unit, move accounts of the root to it, and return its ID."""
         organizations: Client = direct_client(self.sandbox, "organizations")
         root_id = organizations.list_roots()["Roots"][0]["Id"]
-        made = organizations.create_organizational_unit(ParentId=root_id, Name=f"unit-of-{len(self.accounts)}-{len(names)}")
+        made = organizations.create_organizational_unit(
+            ParentId=root_id, Name=f"unit-of-{len(self.accounts)}-{len(names)}"
+        )
         unit_id = str(made["OrganizationalUnit"]["Id"])
         for name in names:
             moved = {"AccountId": self.accounts[name], "SourceParentId": root_id, "DestinationParentId": unit_id}

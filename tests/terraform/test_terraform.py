@@ -15,13 +15,11 @@ from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.pytest_plugin import pointed_at
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.heal.patches import create_patches
-from org.expansion import expand
 from tests.runbooks.conftest import deployment
 from tests.support.command import invoke
 from tests.support.heal_situation import AWKWARD
 from tests.support.heals import Deployment, status
 from tests.support.make import endpoint
-from tests.support.template import ROOT
 from tests.support.terraform import Workspace, needs_terraform, terraform
 
 __all__ = ["deployment"]
@@ -132,23 +130,6 @@ def test_only_an_endpoint_that_lists_its_route_tables_drifts(workspace: Workspac
             check_heals(workspace, deployment)
             check_patches(workspace)
         assert workspace.plan() == {"aws_vpc_endpoint.listed": "update"}
-
-
-EXAMPLE = ROOT / "org" / "terraform" / "main.tf"
-
-
-def test_example_of_the_organization_passes_parameters_of_the_templates() -> None:
-    """The names of parameters in the example of the roll-out exist."""
-    named = set(re.findall(r"\b([A-Z]\w+)\s+=", EXAMPLE.read_text(encoding="utf-8")))
-    assert {"ArtifactBucketPrefix", "CodeKey", "RemediationMode", "LedgerTableName", "ExcludeTag"} <= named
-    assert named <= expand(ROOT / "template.yaml", "code.zip")["Parameters"].keys()
-
-
-def test_example_of_the_organization_is_valid(workspace: Workspace, tmp_path: Path) -> None:
-    """Terraform accepts the example of the roll-out with the schema of the AWS provider."""
-    shutil.copy(EXAMPLE, tmp_path)
-    assert json.loads(workspace.run("validate", "-json", folder=tmp_path).stdout)["diagnostics"] == []
-    workspace.run("fmt", "-check", folder=tmp_path)
 
 
 @pytest.mark.skipif(terraform() is None, reason="no terraform on PATH")

@@ -69,4 +69,3 @@ def notes(exclusions: Mapping[str, frozenset[str]]) -> Iterator[str]:
             f"{name} excludes {count_text(len(account_ids), 'account')} with {PARAMETER}, which automatic deployment ignores: an "
             "account that joins the OU gets the rule. Keep such accounts in an OU to which you do not deploy"
         )
-

@@ -323,9 +323,7 @@ def _created(
     return stack
 
 
-def _updated(
-    account: Account, stack: Stack, body: str, template: Mapping[str, Any], given: Mapping[str, str]
-) -> None:
+def _updated(account: Account, stack: Stack, body: str, template: Mapping[str, Any], given: Mapping[str, str]) -> None:
     """Update a stack, which is rolled back if that fails. ValidationError if it is refused."""
     stack.account = account
     with _busy(stack, "UPDATE"):

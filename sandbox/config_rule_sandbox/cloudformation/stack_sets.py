@@ -252,9 +252,7 @@ class Targets:
         """Return whether an instance is among the targets."""
         named = set(self.given.get("Accounts", ()))
         is_in_unit = not self.unit_ids or instance.unit_id in self.unit_ids
-        return (
-            instance.place.region in self.regions and is_in_unit and self._contains(instance.place.account_id, named)
-        )
+        return instance.place.region in self.regions and is_in_unit and self._contains(instance.place.account_id, named)
 
     def _contains(self, account_id: str, named: set[str]) -> bool:
         if self.filter == "INTERSECTION" or (named and not self.unit_ids):

@@ -136,14 +136,29 @@ STRICT = {"ConcurrencyMode": "STRICT_FAILURE_TOLERANCE", "MaxConcurrentPercentag
 SOFT = {"ConcurrencyMode": "SOFT_FAILURE_TOLERANCE", "MaxConcurrentPercentage": 25}
 OPERATIONS = {
     # https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_StackSetOperationPreferences.html
-    "percentages are rounded down: one failure of nine stops": (9, 1, STRICT | {"FailureTolerancePercentage": 10}, (1, 1, 8, True)),
+    "percentages are rounded down: one failure of nine stops": (
+        9,
+        1,
+        STRICT | {"FailureTolerancePercentage": 10},
+        (1, 1, 8, True),
+    ),
     "one failure of ten does not": (10, 1, STRICT | {"FailureTolerancePercentage": 10}, (9, 1, 0, False)),
     "by default, the first failure stops, and one account follows another": (3, 1, {}, (1, 1, 2, True)),
     "by default, without a failure": (3, 0, {}, (3, 0, 0, False)),
     # https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/concurrency-mode.html
-    "strict: at most one account more than may fail is begun": (100, 100, STRICT | {"FailureTolerancePercentage": 10}, (1, 11, 89, True)),
+    "strict: at most one account more than may fail is begun": (
+        100,
+        100,
+        STRICT | {"FailureTolerancePercentage": 10},
+        (1, 11, 89, True),
+    ),
     "soft: as many as wanted are begun": (100, 100, SOFT | {"FailureTolerancePercentage": 10}, (1, 25, 75, True)),
-    "soft, 100 %: whatever fails, the operation succeeds": (100, 100, SOFT | {"FailureTolerancePercentage": 100}, (4, 100, 0, False)),
+    "soft, 100 %: whatever fails, the operation succeeds": (
+        100,
+        100,
+        SOFT | {"FailureTolerancePercentage": 100},
+        (4, 100, 0, False),
+    ),
 }
 
 
@@ -272,7 +287,11 @@ def organization(sandbox: Sandbox) -> Iterator[Organization]:
     patches.undo()
 
 
-SOFT_100 = {"ConcurrencyMode": "SOFT_FAILURE_TOLERANCE", "FailureTolerancePercentage": 100, "MaxConcurrentPercentage": 100}
+SOFT_100 = {
+    "ConcurrencyMode": "SOFT_FAILURE_TOLERANCE",
+    "FailureTolerancePercentage": 100,
+    "MaxConcurrentPercentage": 100,
+}
 
 
 def test_beyond_the_tolerance_the_stack_rolls_back_with_the_good_instances(organization: Organization) -> None:
@@ -383,7 +402,11 @@ def test_automatic_deployment_ignores_the_filter(organization: Organization) -> 
     assert organization.buses() == "a b d"
     cloudformation.delete_stack(StackName="outer")
     assert (organization.status(), organization.buses()) == ("DELETE_FAILED", "d")
-    targets = {"OrganizationalUnitIds": [organization.unit_id], "Accounts": [joining], "AccountFilterType": "INTERSECTION"}
+    targets = {
+        "OrganizationalUnitIds": [organization.unit_id],
+        "Accounts": [joining],
+        "AccountFilterType": "INTERSECTION",
+    }
     given = {"StackSetName": "buses", "Regions": [EAST], "RetainStacks": False}
     cloudformation.delete_stack_instances(**given, DeploymentTargets=targets)
     cloudformation.delete_stack(StackName="outer")

@@ -52,8 +52,12 @@ def called(sandbox: Sandbox) -> tuple[set[str], set[str]]:
 def excluding(sandbox: Sandbox, unit: str, account_id: str) -> None:
     """Let a stack with a StackSet of the rule exclude an account that has an instance."""
     client = sandbox.client("cloudformation")
-    made = client.create_stack_set(StackSetName=STACK_SET, TemplateBody=TEMPLATE, PermissionModel="SERVICE_MANAGED", Parameters=PARAMETERS)
-    client.create_stack_instances(StackSetName=STACK_SET, DeploymentTargets={"OrganizationalUnitIds": [unit]}, Regions=[REGIONS[0]])
+    made = client.create_stack_set(
+        StackSetName=STACK_SET, TemplateBody=TEMPLATE, PermissionModel="SERVICE_MANAGED", Parameters=PARAMETERS
+    )
+    client.create_stack_instances(
+        StackSetName=STACK_SET, DeploymentTargets={"OrganizationalUnitIds": [unit]}, Regions=[REGIONS[0]]
+    )
     listed_stack(sandbox, STACK_SET, {"StackSet": made["StackSetId"]}, ExcludedAccountIds=account_id)
 
 

@@ -160,7 +160,9 @@ def test_excluded_accounts_that_have_the_rule_are_named(organization: DeployedOr
     assert result.exit_code == 1
     texts = [row["text"] for place in document(result)["places"] for row in place["attention"]]
     assert f"is in ExcludedAccountIds of {STACK_SET}, but has an instance" in texts[0]
-    assert f"{STACK_SET} excludes 2 accounts with ExcludedAccountIds, which automatic deployment ignores" in result.stderr
+    assert (
+        f"{STACK_SET} excludes 2 accounts with ExcludedAccountIds, which automatic deployment ignores" in result.stderr
+    )
     assert "Accounts that are excluded, but have the rule" in status().stdout
 
 

@@ -200,7 +200,15 @@ def update(account: Account, stack_set_id: str, earlier: Properties, properties:
     if earlier.get("ManagedExecution") != properties.get("ManagedExecution"):
         request = {name: properties[name] for name in ("Capabilities", "CallAs") if name in properties}
         managed = properties.get("ManagedExecution", {"Active": False})
-        _wait(account, stack_set_id, properties, "update_stack_set", UsePreviousTemplate=True, ManagedExecution=managed, **request)
+        _wait(
+            account,
+            stack_set_id,
+            properties,
+            "update_stack_set",
+            UsePreviousTemplate=True,
+            ManagedExecution=managed,
+            **request,
+        )
     for group in wanted.delete:
         _delete_group(account, stack_set_id, properties, group)
     if "TemplateURL" in properties or any(earlier.get(name) != properties.get(name) for name in COMPARED):
@@ -234,7 +242,9 @@ def _delete_group(account: Account, stack_set_id: str, properties: Properties, g
 
 def _operate(account: Account, stack_set_id: str, properties: Properties, operation: str, group: Group) -> None:
     """Make a request about instances, with the preferences of the resource."""
-    preferences = {"OperationPreferences": properties["OperationPreferences"]} if "OperationPreferences" in properties else {}
+    preferences = (
+        {"OperationPreferences": properties["OperationPreferences"]} if "OperationPreferences" in properties else {}
+    )
     _wait(account, stack_set_id, properties, operation, **group, **preferences, **_call_as(properties))
 
 
