@@ -179,7 +179,7 @@ class CloudFormation:
             parameter_values(template.get("Parameters", {}), given)
         except TemplateError as error:
             raise ValidationError(message=str(error)) from error
-        nothing = bool(stack) and _changes_nothing(stack, template, given)
+        nothing = stack is not None and _changes_nothing(stack, template, given)
         change_set_name = str(response._get_param("ChangeSetName"))
         arn = Stack(name, account).stack_id.rpartition(":stack/")[0]
         made = ChangeSet(

@@ -44,6 +44,8 @@ UPDATING = (
     "CallAs",
 )
 """RequestTranslator.updateStackSetRequest."""
+MANAGING: tuple[str, ...] = ("AdministrationRoleARN", "ExecutionRoleName", "Capabilities", "CallAs")
+"""RequestTranslator.updateManagedExecutionRequest."""
 COMPARED = ("AdministrationRoleARN", "Description", "ExecutionRoleName", "TemplateBody", "Parameters", "AutoDeployment")
 """Comparator.isStackSetConfigEquals."""
 
@@ -198,17 +200,10 @@ def update(account: Account, stack_set_id: str, earlier: Properties, properties:
     """
     wanted = changes(earlier, properties)
     if earlier.get("ManagedExecution") != properties.get("ManagedExecution"):
-        request = {name: properties[name] for name in ("Capabilities", "CallAs") if name in properties}
         managed = properties.get("ManagedExecution", {"Active": False})
-        _wait(
-            account,
-            stack_set_id,
-            properties,
-            "update_stack_set",
-            UsePreviousTemplate=True,
-            ManagedExecution=managed,
-            **request,
-        )
+        kept = {name: properties[name] for name in MANAGING if name in properties}
+        request = {"UsePreviousTemplate": True, "ManagedExecution": managed, **kept}
+        _wait(account, stack_set_id, properties, "update_stack_set", **request)
     for group in wanted.delete:
         _delete_group(account, stack_set_id, properties, group)
     if "TemplateURL" in properties or any(earlier.get(name) != properties.get(name) for name in COMPARED):
