@@ -21,7 +21,7 @@ from tests.support.terraform import ERROR, NO_CHANGES, Workspace, needs_terrafor
 
 __all__ = ["code", "packaged"]
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.long
 
 
 class Roots:

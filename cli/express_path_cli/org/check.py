@@ -97,7 +97,10 @@ class CheckReason(Enum):
     )
     EXCLUDED_HAS_RULE = (
         Effect.LIMITS,
-        "delete the instance, and keep the account in an organizational unit to which you do not deploy",
+        (
+            "delete its instances, that of the integrations before that of the rule, and keep the account in an organizational "
+            "unit to which you do not deploy"
+        ),
     )
     SERVICE_NOT_OFFERED = (
         Effect.LIMITS,

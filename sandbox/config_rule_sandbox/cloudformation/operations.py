@@ -202,6 +202,7 @@ class CloudFormation:
                 "StatusReason": "The submitted information didn't contain changes." if found.nothing else None,
                 "ExecutionStatus": "UNAVAILABLE" if found.nothing else "AVAILABLE",
                 "Changes": [],
+                "Parameters": dict(found.parameters),  # moto makes a list of it
                 "CreationTime": utcnow(),
             }
         )
@@ -280,11 +281,15 @@ def _deleted(account: Account, name: str) -> bool:
 
 
 def _given(response: Moto, previous: Mapping[str, str]) -> dict[str, str]:
-    """Return the parameters of a request, some with the values that they have."""
-    return {
-        row["ParameterKey"]: previous[row["ParameterKey"]] if row.get("UsePreviousValue") else row["ParameterValue"]
-        for row in response._get_param("Parameters") or ()
-    }
+    """Return the parameters of a request, some with the values that they have; without one, the default counts."""
+    given: dict[str, str] = {}
+    for row in response._get_param("Parameters") or ():
+        name = row["ParameterKey"]
+        if not row.get("UsePreviousValue"):
+            given[name] = row["ParameterValue"]
+        elif name in previous:
+            given[name] = previous[name]
+    return given
 
 
 def _refuse_update(stack: Stack) -> None:

@@ -440,3 +440,21 @@ def test_a_stack_is_busy_for_as_long_as_its_instances(organization: Organization
     assert (organization.status(), administrator.seconds) == ("CREATE_IN_PROGRESS", 60)
     with pytest.raises(ClientError, match="CREATE_IN_PROGRESS state and can not be updated"):
         organization.cloudformation.update_stack(StackName="outer", TemplateBody=organization.template())
+
+
+def test_a_stack_is_deployed_by_change_sets(organization: Organization) -> None:
+    """As `aws cloudformation deploy` does it: what a change set would not change is a failed change set."""
+    cloudformation, given = organization.cloudformation, {"StackName": "outer", "ChangeSetName": "deploy"}
+    template = {"TemplateBody": organization.template()}
+    cloudformation.create_change_set(**given, **template, ChangeSetType="CREATE")
+    cloudformation.execute_change_set(**given)
+    assert (organization.status(), organization.buses()) == ("CREATE_COMPLETE", "a b c")
+    cloudformation.create_change_set(**given, **template, ChangeSetType="UPDATE")
+    described = cloudformation.describe_change_set(**given)
+    assert (described["Status"], described["ExecutionStatus"]) == ("FAILED", "UNAVAILABLE")
+    assert "didn't contain changes" in described["StatusReason"]
+    cloudformation.delete_change_set(**given)
+    cloudformation.create_change_set(**given, TemplateBody=organization.template("a"), ChangeSetType="UPDATE")
+    assert organization.buses() == "a b c"
+    cloudformation.execute_change_set(**given)
+    assert (organization.status(), organization.buses()) == ("UPDATE_COMPLETE", "b c")
