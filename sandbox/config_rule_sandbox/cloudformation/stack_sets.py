@@ -200,7 +200,7 @@ def accounts_in(organization: Moto, unit_id: str) -> list[Moto]:
     https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_DeploymentTargets.html
     """
     parents = {unit.id: unit.parent_id for unit in organization.ou}
-    if unit_id not in parents and unit_id not in (organization.org and [organization.org.root_id]):
+    if organization.org is None or unit_id not in {*parents, organization.org.root_id}:
         raise ValidationError(message=f"Organizational unit {unit_id} does not exist")
 
     def is_below(parent_id: str | None) -> bool:

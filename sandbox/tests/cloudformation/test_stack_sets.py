@@ -458,3 +458,21 @@ def test_a_stack_is_deployed_by_change_sets(organization: Organization) -> None:
     assert organization.buses() == "a b c"
     cloudformation.execute_change_set(**given)
     assert (organization.status(), organization.buses()) == ("UPDATE_COMPLETE", "b c")
+
+
+def test_a_delegated_administrator_says_so(organization: Organization) -> None:
+    """What it creates belongs to the management account, and without CallAs, it is not found.
+
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/stacksets-orgs-delegated-admin.html
+    """
+    credentials = organization.sandbox.credentials(organization.accounts["a"])
+    delegated: Client = organization.sandbox.client("cloudformation", credentials=credentials)
+    properties = json.loads(organization.template(**SOFT_100))["Resources"]["StackSet"]["Properties"]
+    properties["CallAs"] = "DELEGATED_ADMIN"
+    resource = {"Type": "AWS::CloudFormation::StackSet", "Properties": properties}
+    delegated.create_stack(StackName="outer", TemplateBody=json.dumps({"Resources": {"StackSet": resource}}))
+    assert organization.buses() == "a b c"
+    assert set(organization.instances().values()) == {"CURRENT"}
+    assert len(delegated.list_stack_instances(StackSetName="buses", CallAs="DELEGATED_ADMIN")["Summaries"]) == 3
+    with pytest.raises(ClientError, match="StackSetNotFound"):
+        delegated.list_stack_instances(StackSetName="buses")
