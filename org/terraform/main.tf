@@ -55,10 +55,16 @@ locals {
     unit["WarnOnly"] == "" ? "Default: DNS_ATTRIBUTES" : "/^$/",
     "Default: \"\"",
   ) }
-  of_integrations = { for id, unit in local.units : id => { for name, value in unit : name => value if contains([
-    "ExcludedAccountIds", "AlarmTopicArn", "LogRetentionDays", "PermissionsBoundaryArn", "MaxConcurrentPercentage",
-    "RetainStacksOnAccountRemoval",
-  ], name) } }
+  of_integrations = { for id, unit in local.units : id => {
+    ExcludedAccountIds = join(",", distinct(compact(concat(
+      split(",", lookup(unit, "ExcludedAccountIds", "")), var.excluded_from_integrations
+    ))))
+    AlarmTopicArn                = unit["AlarmTopicArn"]
+    LogRetentionDays             = unit["LogRetentionDays"]
+    PermissionsBoundaryArn       = unit["PermissionsBoundaryArn"]
+    MaxConcurrentPercentage      = unit["MaxConcurrentPercentage"]
+    RetainStacksOnAccountRemoval = unit["RetainStacksOnAccountRemoval"]
+  } }
   # How long a stack may take: in report mode, work goes on in a share of the accounts at the same time; in the other modes, in one
   # account more than may fail. An update with exclusions is done in all Regions at once, and then in one after the other. All of
   # it counts twice, because a failure is rolled back.

@@ -33,6 +33,12 @@ variable "integrations" {
   default     = false
 }
 
+variable "excluded_from_integrations" {
+  description = "Accounts that do not get the integrations. Apply this before you exclude an account from the rule, whose bus they use."
+  type        = list(string)
+  default     = []
+}
+
 variable "call_as" {
   description = "SELF in the management account, DELEGATED_ADMIN in a delegated administrator account of StackSets."
   type        = string

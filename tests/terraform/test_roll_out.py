@@ -101,6 +101,12 @@ def test_it_is_the_same_roll_out(roots: Roots) -> None:
     values = {row["ParameterKey"]: row["ParameterValue"] for row in found}
     assert (values["ExcludeTag"], values["WarnOnly"]) == ("NONE", "")
     assert roots.workspace.plan() == {}
+    data = roll_out.accounts["data"]
+    roots.set(excluded_from_integrations=[data])  # before the rule, whose event bus they use
+    assert roots.apply() == ""
+    roots.unit(ExcludedAccountIds=data)
+    assert roots.apply() == ""
+    assert (roll_out.deployed().keys(), roll_out.statuses().keys()) == ({"apps", "legacy"}, {"apps", "legacy"})
     refused = roots.workspace.run("destroy", "-auto-approve", "-input=false", statuses=(ERROR,)).stderr
     assert "Instance cannot be destroyed" in refused
     main = roots.workspace.folder / "main.tf"
