@@ -81,17 +81,24 @@ def _summary(stack: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # a stack of 
 
 
 def _events(stack: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # a stack of cloudformation/stacks.py
-    """Return why a stack failed, and its status; the events of its resources are not kept."""
-    common = {"StackId": stack.stack_id, "StackName": stack.name, "Timestamp": utcnow()}
-    event = common | {
-        "EventId": str(mock_random.uuid4()),
-        "LogicalResourceId": stack.name,
-        "PhysicalResourceId": stack.stack_id,
-        "ResourceType": "AWS::CloudFormation::Stack",
-        "ResourceStatus": stack.shown_status,
-        "ResourceStatusReason": stack.reason or None,
-    }
-    return [event]
+    """Return the status of a stack, and the resource that failed, if one did; other events are not kept."""
+    rows = [(stack.name, "AWS::CloudFormation::Stack", stack.shown_status, stack.reason)]
+    if failure := stack.failure:
+        action = "UPDATE" if stack.status.startswith("UPDATE") else "CREATE"
+        rows.append((failure.logical_id, failure.resource_type, f"{action}_FAILED", failure.message))
+    return [
+        {
+            "StackId": stack.stack_id,
+            "StackName": stack.name,
+            "Timestamp": utcnow(),
+            "EventId": str(mock_random.uuid4()),
+            "LogicalResourceId": name,
+            "ResourceType": resource_type,
+            "ResourceStatus": status,
+            "ResourceStatusReason": reason or None,
+        }
+        for name, resource_type, status, reason in rows
+    ]
 
 
 def _by_physical_id(original: Callable[..., Any]) -> Callable[..., Any]:

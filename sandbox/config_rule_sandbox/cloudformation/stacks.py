@@ -51,7 +51,7 @@ class Failure:
 
 @dataclass(slots=True)
 class Stack:
-    """A stack. If its creation failed, `failure` says why, and `outputs` are empty.
+    """A stack. If its creation or its last update failed, `failure` says why.
 
     `resources` are in the order in which they were created, by logical ID; `properties` are those that were passed. `parameters` has all values.
     `status` is AWS's, as soon as the stack is no longer busy, and `reason` says why something failed. `undo` is what still
@@ -170,7 +170,7 @@ def update_stack(stack: Stack, template: Mapping[str, Node], parameters: Mapping
             scope.created[logical_id] = _changed(stack, logical_id, definition["Type"], properties[logical_id])
         except FAILURES as error:
             failure = Failure(logical_id, definition["Type"], *_code_and_message(error))
-            stack.reason = str(failure)
+            stack.failure, stack.reason = failure, str(failure)
             roll_back_update(stack)
             return failure
         if definition.get("UpdateReplacePolicy") in RETAINED:
@@ -184,7 +184,7 @@ def update_stack(stack: Stack, template: Mapping[str, Node], parameters: Mapping
             _delete(stack, logical_id, earlier, stack.properties[logical_id])
     stack.resources, stack.properties, stack.template = scope.created, properties, template
     stack.outputs, stack.parameters = _outputs(template, scope), scope.parameters
-    stack.status, stack.reason = "UPDATE_COMPLETE", ""
+    stack.status, stack.reason, stack.failure = "UPDATE_COMPLETE", "", None
     return None
 
 

@@ -301,6 +301,11 @@ def test_beyond_the_tolerance_the_stack_rolls_back_with_the_good_instances(organ
     assert organization.status() == "ROLLBACK_COMPLETE"
     [stack] = organization.cloudformation.describe_stacks(StackName="outer")["Stacks"]
     assert "was unexpectedly stopped or failed. status reason(s): [ResourceLogicalId:Bus" in stack["StackStatusReason"]
+    events = organization.cloudformation.describe_stack_events(StackName="outer")["StackEvents"]
+    assert [(row["LogicalResourceId"], row["ResourceStatus"]) for row in events] == [
+        ("outer", "ROLLBACK_COMPLETE"),
+        ("StackSet", "CREATE_FAILED"),
+    ]
     assert organization.buses() == "c"  # the one that was there before
     with pytest.raises(ClientError, match="StackSetNotFound"):
         organization.instances()
