@@ -55,7 +55,7 @@ PACKAGES = (
         "The tests of the product, the pages, and the templates",
         (
             *("express_path", "express_path_cli", "express_path_instrument", "express_path_integrations"),
-            *("org", SANDBOX.name, "demo", "benchmarks"),
+            *("org", SANDBOX.name, "demo", "acceptance", "benchmarks"),
         ),
     ),
 )
