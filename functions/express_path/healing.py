@@ -235,7 +235,7 @@ class Planner:
             if approval and table_id
             else None
         )
-        creators = creators_of(self._services.ledger, view.vpc)
+        creators = creators_of(self._services, view.vpc, request.run_id)
         context = PlanContext(evidence, self.settings, now, view, request.started_by, needs_approval, run, creators)
         return Observation(evaluator, make_plan(evaluator, request.subnet_id, context), view, now)
 
@@ -272,10 +272,16 @@ def with_endpoint_policy(aws: Aws, settings: HealSettings) -> HealSettings:
     return replace(settings, policy=parse_endpoint_policy(found["Parameter"]["Value"]))
 
 
-def creators_of(ledger: Ledger, vpc: VpcRecord) -> tuple[RunRecord, ...]:
-    """Return the heals that created the endpoints of a VPC with the current client token. Raise ApiError, RecordError."""
-    runs = map(ledger.run, sorted(vpc.token_runs))
-    return tuple(run for run in runs if run and run.endpoint_id in vpc.token_ids)
+def creators_of(services: HealServices, vpc: VpcRecord, run_id: str) -> tuple[RunRecord, ...]:
+    """Return the heals that created, or may have created, endpoints of a VPC, and are over. Raise ApiError, RecordError.
+
+    A heal is over once it has read its change back, or if its run has ended. run_id is the run that asks.
+    """
+    run_ids = sorted({vpc.token_run, *vpc.creator_runs})
+    runs = [run for run in map(services.ledger.run, run_ids) if run and run.creation_intended_at]
+    return tuple(
+        run for run in runs if run.is_associated or (run.run_id != run_id and has_ended(services.aws.ssm, run.run_id))
+    )
 
 
 BEFORE_CHANGES = frozenset(
@@ -698,8 +704,7 @@ class UndoSteps:
     def _records(self, request: UndoRequest) -> Records:
         heal = check_heal(request.heal_run_id, self._ledger.run(request.heal_run_id), self._services.account_id)
         view = self._ledger.view(heal.route_table_id, heal.vpc_id)
-        created = creators_of(self._ledger, view.vpc)
-        creators = tuple(run for run in created if run.endpoint_id == heal.endpoint_id)
+        creators = creators_of(self._services, view.vpc, request.run_id)
         last, since = self._ledger.run(view.table.heal_run_id), self._ledger.created_at()
         return Records(heal, view.table, view.vpc, last, creators, since, is_in_history(self._aws.ssm, heal, since))
 

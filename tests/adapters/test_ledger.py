@@ -88,6 +88,7 @@ def test_item_of_a_vpc() -> None:
         "tokenIds": {"SS": ["vpce-2"]},
         "tokenRuns": {"SS": [RUN]},
         "createdIds": {"SS": ["vpce-1", "vpce-2"]},
+        "creatorRuns": {"SS": [RUN, "run-0"]},
         "deletedIds": {"SS": ["vpce-1"]},
     }
     assert vpc_record("vpc-1", item) == VpcRecord(
@@ -97,6 +98,7 @@ def test_item_of_a_vpc() -> None:
         token_ids=frozenset({"vpce-2"}),
         token_runs=frozenset({RUN}),
         created_ids=frozenset({"vpce-1", "vpce-2"}),
+        creator_runs=frozenset({RUN, "run-0"}),
         deleted_ids=frozenset({"vpce-1"}),
     )
 

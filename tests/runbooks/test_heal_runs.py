@@ -106,6 +106,45 @@ def test_endpoint_that_a_tool_took_over_is_not_used_by_the_next_heal(deployment:
     assert deployment.associations(vpc.id) == {endpoint: [vpc.tables[0]]}
 
 
+@pytest.mark.parametrize("adoption", ["tag", "policy", "replaced tags"])
+def test_endpoint_of_an_interrupted_heal_that_a_tool_took_over_is_not_used(
+    deployment: Deployment, builder: Builder, vpc: Vpc, adoption: str
+) -> None:
+    """The heal that created it never read it back, so it is compared with how heals create endpoints."""
+    deployment.sandbox.faults.deny("ec2", "ModifyVpcEndpoint")
+    assert status(deployment.heal(vpc.subnet)) == "Failed"
+    deployment.sandbox.faults.clear()
+    [endpoint] = deployment.associations(vpc.id)
+    if adoption == "policy":
+        statement = {"Effect": "Allow", "Principal": "*", "Action": "s3express:*", "Resource": "*"}
+        builder.ec2.modify_vpc_endpoint(VpcEndpointId=endpoint, PolicyDocument=json.dumps({"Statement": [statement]}))
+    else:
+        builder.tag(endpoint, "Name", "s3")
+    if adoption == "replaced tags":
+        builder.ec2.delete_tags(Resources=[endpoint], Tags=[{"Key": "express-path:managed"}])
+    run = deployment.heal(vpc.subnet)
+    assert (status(run), "OWNED_BY_IAC" in run["FailureMessage"]) == ("Failed", True)
+    assert deployment.associations(vpc.id) == {endpoint: []}
+
+
+def test_older_endpoint_that_a_tool_took_over_is_not_used(
+    deployment: Deployment, builder: Builder, ledger: LedgerTable
+) -> None:
+    """Another endpoint was created since, with a new client token, while an undo was about to delete the older one."""
+    vpc = Vpc(builder, tables=3)
+    first = deployment.heal(vpc.subnets[0])
+    [older] = deployment.associations(vpc.id)
+    ledger.write(f"VPC#{vpc.id}", deletedIds={older})
+    second = deployment.heal(vpc.subnets[1])
+    ledger.write(f"VPC#{vpc.id}", deletedIds=None)
+    assert (status(first), status(second)) == ("Success", "Success"), second.get("FailureMessage")
+    [newer] = deployment.associations(vpc.id).keys() - {older}
+    builder.tag(older, "Name", "s3")
+    builder.ec2.delete_vpc_endpoints(VpcEndpointIds=[newer])
+    run = deployment.heal(vpc.subnets[2])
+    assert (status(run), "OWNED_BY_IAC" in run["FailureMessage"]) == ("Failed", True)
+
+
 def test_endpoint_that_somebody_creates_after_the_plan_meets_the_pre_flight(
     deployment: Deployment, builder: Builder, vpc: Vpc
 ) -> None:

@@ -65,7 +65,10 @@ class LedgerTable:
         self.write(f"TABLE#{table_id}", state="HEALED", runId=run_id, healRunId=run_id, expiresAt=expired, **where)
         if created:
             known = set(self.item(f"VPC#{vpc_id}").get("createdIds", ()))
-            self.write(f"VPC#{vpc_id}", tokenRun=run_id, generation=1, createdIds=known | {endpoint_id})
+            self.write(f"RUN#{run_id}", creationIntendedAt=TIME)
+            creators = set(self.item(f"VPC#{vpc_id}").get("creatorRuns", ())) | {run_id}
+            created_ids = known | {endpoint_id}
+            self.write(f"VPC#{vpc_id}", tokenRun=run_id, generation=1, createdIds=created_ids, creatorRuns=creators)
 
     def _policy(self, endpoint_id: str) -> str:
         """Return what a heal records of an endpoint's policy."""

@@ -132,6 +132,7 @@ def vpc_record(vpc_id: str, item: LedgerItem) -> VpcRecord:
         token_ids=_texts(found, "tokenIds"),
         token_runs=_texts(found, "tokenRuns"),
         created_ids=_texts(found, "createdIds"),
+        creator_runs=_texts(found, "creatorRuns"),
         deleted_ids=_texts(found, "deletedIds"),
     )
 

@@ -10,7 +10,16 @@ from express_path.domain.heal.endpoints import (
     needs_more_routes_than_default,
     with_association,
 )
-from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, StartedBy, policy_hash
+from express_path.domain.heal.ledger import (
+    LedgerView,
+    Marks,
+    RunKind,
+    RunRecord,
+    StartedBy,
+    TableRecord,
+    VpcRecord,
+    policy_hash,
+)
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, ROUTE_QUOTA, Evidence, Policy, Quota
 from express_path.domain.heal.records import FULL_ACCESS, MANAGED_TAG, Action, Blocker
 from express_path.domain.network.addresses import Family, parse_cidr
@@ -172,6 +181,10 @@ CREATOR = RunRecord(
     associated_at="2026-11-20T12:00:00+00:00",
     marks=Marks(policy=policy_hash(FULL_ACCESS), tag_keys=frozenset({"express-path:managed", "cost"})),
 )
+INTERRUPTED = replace(CREATOR, associated_at="", marks=Marks(policy=policy_hash(FULL_ACCESS)))
+UNRECORDED = replace(CREATOR, endpoint_id="", created_endpoint=False, associated_at="", marks=None)
+CREATED = LedgerView(TableRecord(""), VpcRecord("vpc-1", created_ids=frozenset({"vpce-express"})))
+UNLISTED = LedgerView(TableRecord(""), VpcRecord("vpc-1", token_run="run-1"))
 
 
 @pytest.mark.parametrize(
@@ -190,10 +203,10 @@ def test_endpoint_of_heals_that_a_tool_took_over_is_left_to_it(
     """OWNED_BY_IAC, with that tool's patch, by undo's test: what changed since the heal that created it read it back."""
     found = network(endpoints=(endpoint(tags=tags),))
     evidence = Evidence(policies=(Policy("vpce-express", policy, endpoint_id="vpce-express"),))
-    plan = planned(found, evidence, creators=(CREATOR,))
+    plan = planned(found, evidence, ledger=CREATED, creators=(CREATOR,))
     assert (plan.action, blockers(plan), sorted(plan.patches)) == (Action.BLOCKED, [Blocker.OWNED_BY_IAC], tools)
     assert "so a tool owns it now" in plan.blockers[0].evidence
-    assert planned(found, evidence, creators=(CREATOR,), adopt_iac_owned=True).blockers == ()
+    assert planned(found, evidence, ledger=CREATED, creators=(CREATOR,), adopt_iac_owned=True).blockers == ()
 
 
 def test_endpoint_as_a_heal_left_it_is_used_again() -> None:
@@ -201,10 +214,37 @@ def test_endpoint_as_a_heal_left_it_is_used_again() -> None:
     found = network(endpoints=(endpoint(tags={**MANAGED, "cost": "1", "map-migrated": "x"}),))
     evidence = Evidence(policies=(Policy("vpce-express", FULL_ACCESS, endpoint_id="vpce-express"),))
     settings = {"automatic_tag_keys": frozenset({"map-migrated"})}
-    assert planned(found, evidence, creators=(CREATOR,), **settings).action is Action.ASSOCIATE
-    unread = replace(CREATOR, associated_at="")
+    for creators in ((CREATOR,), (INTERRUPTED, UNRECORDED, CREATOR)):
+        plan = planned(found, evidence, ledger=CREATED, creators=creators, **settings)
+        assert plan.action is Action.ASSOCIATE
     elsewhere = replace(CREATOR, endpoint_id="vpce-other")
-    assert planned(found, evidence, creators=(unread, elsewhere)).action is Action.ASSOCIATE
+    assert planned(found, evidence, ledger=CREATED, creators=(elsewhere,)).action is Action.ASSOCIATE
+    assert planned(found, evidence, creators=(UNRECORDED,)).action is Action.ASSOCIATE
+
+
+@pytest.mark.parametrize(
+    ("tags", "policy", "creator", "ledger"),
+    [
+        ({**MANAGED, "Name": "s3"}, FULL_ACCESS, INTERRUPTED, CREATED),
+        ({"Name": "s3"}, FULL_ACCESS, INTERRUPTED, CREATED),
+        (MANAGED, OTHER_POLICY, INTERRUPTED, CREATED),
+        ({"Name": "s3"}, FULL_ACCESS, UNRECORDED, CREATED),
+        ({**MANAGED, "Name": "s3"}, FULL_ACCESS, UNRECORDED, UNLISTED),
+    ],
+    ids=["another key", "no managed tag", "another policy", "no association was intended", "not recorded"],
+)
+def test_endpoint_of_an_interrupted_heal_is_as_it_was_created(
+    tags: dict[str, str], policy: str, creator: RunRecord, ledger: LedgerView
+) -> None:
+    """No heal read the endpoint back, so what differs from how heals create one shows a tool. The next heal uses it else."""
+    evidence = [
+        Evidence(policies=(Policy("vpce-express", text, endpoint_id="vpce-express"),)) for text in (policy, FULL_ACCESS)
+    ]
+    plans = [
+        planned(network(endpoints=(endpoint(tags=found),)), read, ledger=ledger, creators=(creator,))
+        for found, read in zip((tags, MANAGED), evidence, strict=True)
+    ]
+    assert [blockers(plan) for plan in plans] == [[Blocker.OWNED_BY_IAC], []]
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ class VpcRecord:
     token must never be used again after its endpoint is deleted
     (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-idempotency.html). token_ids are the endpoints that the
     tokens of this generation created, and token_runs the runs that created them. created_ids and deleted_ids are all
-    endpoints that heals created and undos deleted in the VPC.
+    endpoints that heals created and undos deleted in the VPC, and creator_runs the runs that created them.
     """
 
     vpc_id: str
@@ -151,6 +151,7 @@ class VpcRecord:
     token_ids: frozenset[str] = frozenset()
     token_runs: frozenset[str] = frozenset()
     created_ids: frozenset[str] = frozenset()
+    creator_runs: frozenset[str] = frozenset()
     deleted_ids: frozenset[str] = frozenset()
 
 
@@ -301,3 +302,17 @@ def changed_since(heals: Iterable[RunRecord], endpoint: VpcEndpoint, policy: str
         if found := adopted(heal, endpoint, settings):
             return found
     return ""
+
+
+def changed_since_creation(
+    creators: Iterable[RunRecord], endpoint: VpcEndpoint, policy: str, settings: HealSettings
+) -> str:
+    """Return what somebody changed on an endpoint of heals since they created it; empty if nothing.
+
+    creators are the heals that created endpoints of the VPC and are over. What they read back is how they left the
+    endpoint. If all of its creators ended before that, it is as they left it only if MANAGED_TAG is its only tag. The
+    record of a heal that ended right after the creation does not name the endpoint.
+    """
+    of_endpoint = [heal for heal in creators if heal.endpoint_id in ("", endpoint.id)]
+    read_back = [heal for heal in of_endpoint if heal.is_associated]
+    return changed_since(read_back or of_endpoint, endpoint, policy, settings)

@@ -26,7 +26,7 @@ from express_path.domain.heal.ledger import (
     StartedBy,
     TableRecord,
     TableState,
-    changed_since,
+    changed_since_creation,
     owner_tag,
 )
 from express_path.domain.heal.patches import associate_patches, create_patches, fitting
@@ -48,7 +48,7 @@ class PlanContext:
 
     ledger has the records of the subnet's route table and VPC. needs_approval is true if the heal needs an approval that
     has not been used; approval_run is what Systems Manager shows of the run that asked for it, None if it lists none. creators
-    are the heals that created the endpoint of the VPC and read it back.
+    are the heals that created endpoints of the VPC and are over.
     """
 
     evidence: Evidence
@@ -215,13 +215,11 @@ def _heal(evaluator: Evaluator, verdict: Verdict, table: RouteTable, context: Pl
 def _fingerprint(evaluator: Evaluator, table: RouteTable, endpoint: VpcEndpoint, context: PlanContext) -> str:
     """Return the fingerprint of a plan: the same as long as approvers would read the same plan."""
     is_new = endpoint.id == NEW_ENDPOINT
-    record = context.ledger.vpc
-    of_heals = endpoint.id in record.created_ids or may_be_token_of(record, endpoint)
     policies = [policy.document for policy in context.evidence.policies if policy.holder == endpoint.id]
     return plan_fingerprint(
         table.id,
         (subnet.id for subnet in evaluator.tracer.governed_subnets(table)),
-        "" if is_new or of_heals else endpoint.id,
+        "" if is_new or _is_of_heals(endpoint, context) else endpoint.id,
         context.settings.policy if is_new else "".join(policies),
     )
 
@@ -274,11 +272,18 @@ def _adoption_concerns(endpoint: VpcEndpoint, context: PlanContext) -> Iterator[
         )
 
 
+def _is_of_heals(endpoint: VpcEndpoint, context: PlanContext) -> bool:
+    """Return whether a heal created an endpoint, or may have and was interrupted before it could record that."""
+    record = context.ledger.vpc
+    return endpoint.id in record.created_ids or may_be_token_of(record, endpoint)
+
+
 def _adopted(endpoint: VpcEndpoint, context: PlanContext) -> str:
-    """Return what shows that somebody took over an endpoint since the heal that created it read it back; else empty."""
+    """Return what shows that somebody took over an endpoint since heals created it; else empty."""
+    if not _is_of_heals(endpoint, context):
+        return ""
     policies = [policy.document for policy in context.evidence.policies if policy.endpoint_id == endpoint.id]
-    creators = [heal for heal in context.creators if heal.endpoint_id == endpoint.id and heal.is_associated]
-    return changed_since(creators, endpoint, "".join(policies), context.settings)
+    return changed_since_creation(context.creators, endpoint, "".join(policies), context.settings)
 
 
 def _adopter(endpoint: VpcEndpoint, context: PlanContext) -> str:

@@ -14,6 +14,7 @@ from express_path.domain.heal.ledger import (
     VpcRecord,
     adopted,
     changed_since,
+    changed_since_creation,
     has_other_policy,
     owner_tag,
     taken_over,
@@ -49,7 +50,7 @@ class Records:
     """The ledger's records of a heal, its route table, and its VPC.
 
     associated_last is the last heal that started to associate the table, None if the ledger has none. creators are the
-    heals that created the endpoint, several if they used the same client token. ledger_since is when the ledger's table
+    heals that created endpoints of the VPC and are over. ledger_since is when the ledger's table
     was created. is_in_history is false if Systems Manager does not confirm that the heal's run made the association.
     """
 
@@ -214,7 +215,8 @@ def make_undo(records: Records, live: LiveResources, region: str, settings: Heal
         raise taken
     others = users - {heal.route_table_id} if associated else users
     owner = taken.found if taken else owner_tag(endpoint, settings)
-    owner = owner or changed_since((heal, *records.creators), endpoint, live.policy, settings)
+    owner = owner or changed_since([heal], endpoint, live.policy, settings)
+    owner = owner or changed_since_creation(records.creators, endpoint, live.policy, settings)
     return Undo(heal, associated, is_live=True, kept=_kept(records, endpoint, others, owner))
 
 
