@@ -255,7 +255,7 @@ class _Rule:
     def _evaluate_outside_vpc_ids(self, change: ChangedResource) -> Evaluation | None:
         """Evaluate a change in a VPC that vpcIds leaves out from its item only; None if the network must be read.
 
-        A subnet never changes its VPC. Other changes there concern included subnets only through a transit gateway.
+        A subnet never changes its VPC. Other changes there concern included subnets only if their paths enter that VPC.
         """
         if change.vpc_id is None or self.parameters.includes(change.vpc_id):
             return None
@@ -266,7 +266,7 @@ class _Rule:
             outcome = outside_vpc_ids(account_id, change.owner_id)
             verdict = verdict_without_network(account_id, region, change.resource_id, outcome)
             return Evaluation([verdict], datetime.now(UTC))
-        if not self.services.snapshots.leads_to_transit_gateway(change.vpc_id):
+        if not self.services.snapshots.may_be_entered(change.vpc_id):
             return _nothing("vpcIds leaves out every subnet concerned")
         return None
 
@@ -278,7 +278,7 @@ class _Rule:
         """
         reads_all = change.resource_type is ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION
         time = datetime.now(UTC)
-        evaluator = self._evaluator(None if reads_all else change.vpc_id)
+        evaluator = self._evaluator(None if reads_all else change.vpc_id, with_paths_into_vpc=True)
         concerned = concerned_subnets(change, evaluator.tracer)
         if change.vpc_id and not evaluator.snapshot.subnets.keys() >= {*concerned}:
             # A subnet is only deleted if no VPC has it: the item may name another VPC than the subnet's.
@@ -290,9 +290,11 @@ class _Rule:
         ]
         return Evaluation(verdicts, time, evaluator)
 
-    def _evaluator(self, vpc_id: str | None) -> Evaluator:
-        """Read the network of one VPC, or of the whole account and Region."""
-        snapshot = self.services.snapshots.read(self.event.account_id, vpc_id, self.parameters)
+    def _evaluator(self, vpc_id: str | None, *, with_paths_into_vpc: bool = False) -> Evaluator:
+        """Read the network of one VPC, with what paths of other VPCs into it need, or of the whole account and Region."""
+        snapshot = self.services.snapshots.read(
+            self.event.account_id, vpc_id, self.parameters, with_paths_into_vpc=with_paths_into_vpc
+        )
         return Evaluator(Tracer(snapshot), self.parameters)
 
     def _change(self, item: Item) -> ChangedResource:

@@ -324,6 +324,24 @@ def test_transit_gateways_are_not_read_otherwise(reader: SnapshotReader, sandbox
     assert sorted(operations(sandbox)) == sorted([*OF_A_VPC, "DescribePrefixLists"])
 
 
+def test_vpc_without_an_attachment_costs_one_call_more_with_the_paths_into_it(
+    reader: SnapshotReader, sandbox: Sandbox, account: Account
+) -> None:
+    """The paths of other VPCs enter by an attachment, so nothing else is read. If attachments cannot be described, there may be one."""
+    hub = Hub(account)
+    spoke = hub.join(account)
+    account.ec2.delete_route(RouteTableId=hub.public_table, DestinationCidrBlock="10.0.0.0/8")
+    vpc = BehindNatGateway(account)
+    sandbox.calls.clear()
+    reader.read(ACCOUNT, vpc.vpc, DEFAULTS, with_paths_into_vpc=True)
+    once = [*OF_A_VPC, "DescribePrefixLists", "DescribeTransitGatewayVpcAttachments"]
+    assert sorted(operations(sandbox)) == sorted(once)
+    assert spoke.subnet not in reader.read(ACCOUNT, hub.vpc, DEFAULTS).subnets
+    assert spoke.subnet in reader.read(ACCOUNT, hub.vpc, DEFAULTS, with_paths_into_vpc=True).subnets
+    sandbox.faults.deny("ec2", "DescribeTransitGatewayVpcAttachments")
+    assert spoke.subnet in reader.read(ACCOUNT, hub.vpc, DEFAULTS, with_paths_into_vpc=True).subnets
+
+
 OF_A_VPC = ["DescribeNatGateways", "DescribeRouteTables", "DescribeSubnets", "DescribeVpcEndpoints", "DescribeVpcs"]
 OF_TRANSIT_GATEWAYS = ["DescribeTransitGatewayAttachments", "DescribeTransitGatewayVpcAttachments"]
 

@@ -108,6 +108,43 @@ def completing(builder: Builder) -> Change:
     return lambda: setattr(endpoint, "route_table_ids", listed)
 
 
+def one_way(builder: Builder) -> Hub:
+    """Return a hub with a spoke whose tables do not lead back to the transit gateway yet."""
+    hub = Hub(builder)
+    hub.join(builder)
+    builder.ec2.delete_route(RouteTableId=hub.public_table, DestinationCidrBlock="10.0.0.0/8")
+    return hub
+
+
+def opening(builder: Builder) -> Change:
+    """Return a change that leads the traffic that enters such a hub to its NAT gateway."""
+    hub = one_way(builder)
+    anywhere = {"RouteTableId": hub.egress_table, "DestinationCidrBlock": "0.0.0.0/0"}
+    builder.ec2.delete_route(**anywhere)
+    return lambda: builder.ec2.create_route(**anywhere, NatGatewayId=hub.nat)
+
+
+def dropping(builder: Builder) -> Change:
+    """Return a change that adds an endpoint to such a hub, which does not serve the traffic that enters it."""
+    hub = one_way(builder)
+    return lambda: builder.endpoint(hub.vpc, hub.egress_table)
+
+
+def moving(builder: Builder) -> Change:
+    """Return a change that associates the subnets of such a hub's attachment with a table that has no way out."""
+    hub = one_way(builder)
+    table = builder.table(hub.vpc)
+    of_table = [{"Name": "route-table-id", "Values": [hub.egress_table]}]
+    [found] = builder.ec2.describe_route_tables(Filters=of_table)["RouteTables"]
+
+    def move() -> None:
+        for association in found["Associations"]:
+            association_id = association["RouteTableAssociationId"]
+            builder.ec2.replace_route_table_association(AssociationId=association_id, RouteTableId=table)
+
+    return move
+
+
 def naming(builder: Builder, *, is_deleted: bool) -> Change:
     """Return a change that creates or deletes a regional NAT gateway whose table is not in the VPC's list of tables.
 
@@ -139,6 +176,9 @@ def naming(builder: Builder, *, is_deleted: bool) -> Change:
         (ResourceType.VPC_ENDPOINT, accepting, {"NAT_BEYOND_TRANSIT_GATEWAY"}),
         (ResourceType.VPC_ENDPOINT, rejecting, {"DROPPED"}),
         (ResourceType.VPC_ENDPOINT, completing, {"NAT_BEYOND_TRANSIT_GATEWAY"}),
+        (ResourceType.ROUTE_TABLE, opening, {"NAT_BEYOND_TRANSIT_GATEWAY"}),
+        (ResourceType.VPC_ENDPOINT, dropping, {"DROPPED"}),
+        (ResourceType.ROUTE_TABLE, moving, {"NO_ROUTE"}),
         (ResourceType.NAT_GATEWAY, partial(naming, is_deleted=True), {"NAT_GATEWAY"}),
         (ResourceType.NAT_GATEWAY, partial(naming, is_deleted=False), {"UNRESOLVED_EGRESS"}),
     ],

@@ -71,10 +71,10 @@ def test_shared_subnet_elsewhere_is_its_owners(rule: Rule, outside: Private) -> 
 
 @pytest.mark.parametrize("resource", ["table", "nat", "endpoint"])
 def test_a_change_elsewhere_costs_one_read(rule: Rule, builder: Builder, outside: Private, resource: str) -> None:
-    """Without a route to a transit gateway, no path of another VPC leads through this one."""
+    """Without a transit gateway attachment, no path of another VPC leads through this one."""
     endpoint = builder.load_balancer_endpoint(outside.vpc, outside.public_subnet)
     assert changed(rule, {"table": outside.table, "nat": outside.nat, "endpoint": endpoint}[resource]) == {}
-    assert operations(rule) == ["DescribeRouteTables"]
+    assert operations(rule) == ["DescribeTransitGatewayVpcAttachments"]
 
 
 def test_egress_vpc_elsewhere_concerns_the_spokes_inside(sandbox: Sandbox) -> None:
@@ -92,6 +92,18 @@ def test_egress_vpc_elsewhere_concerns_the_spokes_inside(sandbox: Sandbox) -> No
     rule.take_as_known()
     endpoint = account.endpoint(hub.vpc, hub.public_table)
     assert set(changed(rule, endpoint)) == {spoke.subnet}
+    rule.take_as_known()
+    account.ec2.delete_nat_gateway(NatGatewayId=hub.nat)
+    assert set(changed(rule, hub.nat)) == {spoke.subnet}
+
+
+def test_egress_vpc_elsewhere_that_does_not_lead_back_concerns_the_spokes_inside(sandbox: Sandbox) -> None:
+    """The spokes' traffic enters it by its attachment, whether or not its own tables lead to the transit gateway."""
+    account = Account(sandbox)
+    hub = Hub(account)
+    spoke = hub.join(account)
+    account.ec2.delete_route(RouteTableId=hub.public_table, DestinationCidrBlock="10.0.0.0/8")
+    rule = Rule(sandbox, {"vpcIds": spoke.vpc})
     rule.take_as_known()
     account.ec2.delete_nat_gateway(NatGatewayId=hub.nat)
     assert set(changed(rule, hub.nat)) == {spoke.subnet}

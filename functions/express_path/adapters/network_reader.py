@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pages
+from express_path.adapters.aws import Aws, OptionalReads, calling, filtered, pages, unless_denied
 from express_path.adapters.memory import gc_paused
 from express_path.adapters.records import (
     OWN_SUBNETS,
@@ -71,16 +71,26 @@ class SnapshotReader:
 
     @gc_paused()
     def read(
-        self, account_id: str, vpc_id: str | None, parameters: RuleParameters, optional: OptionalReads | None = None
+        self,
+        account_id: str,
+        vpc_id: str | None,
+        parameters: RuleParameters,
+        optional: OptionalReads | None = None,
+        *,
+        with_paths_into_vpc: bool = False,
     ) -> Snapshot:
         """Read the network of one VPC, or of the account's whole Region if vpc_id is None.
 
-        The account's other VPCs and the network account are read only if a route leads to a transit gateway. Raise
+        The account's other VPCs and the network account are read only if a route leads to a transit gateway, or
+        with_paths_into_vpc is true and the VPC has an attachment, through which paths of other VPCs may enter. Raise
         ApiError if a required read fails, and RecordError if a description lacks a field. The snapshot names the
         optional reads that were denied; `optional` collects them for the caller, too.
         """
         optional = optional or OptionalReads()
-        snapshot = self._with_hops(self._network(account_id, vpc_id, optional), vpc_id, parameters, optional)
+        snapshot = self._network(account_id, vpc_id, optional)
+        if _leads_to_transit_gateway(snapshot) or (with_paths_into_vpc and vpc_id and self.may_be_entered(vpc_id)):
+            snapshot = self._with_transit_gateways(snapshot, vpc_id, parameters, optional)
+        snapshot = self._with_appliances(snapshot, optional)
         if parameters.network_role_arn and _leads_to_transit_gateway(snapshot):
             snapshot = self._with_network_account(snapshot, parameters.network_role_arn, optional)
         if parameters.scope is Scope.DIRECTORY_BUCKETS and snapshot.express_prefix_lists:
@@ -112,20 +122,23 @@ class SnapshotReader:
             lists_ipv6_prefix_lists=lists.are_all_listed,
         )
 
-    def _with_hops(
+    def _with_transit_gateways(
         self, snapshot: Snapshot, vpc_id: str | None, parameters: RuleParameters, optional: OptionalReads
     ) -> Snapshot:
-        if _leads_to_transit_gateway(snapshot):
-            gateways = read_transit_gateways(self._aws, optional)
-            if vpc_id and (gateways.route_tables or parameters.network_role_arn):
-                snapshot = self._network(snapshot.account_id, None, optional)
-            snapshot = replace(
-                snapshot,
-                transit_gateway_attachments=gateways.attachments,
-                transit_gateway_route_tables=gateways.route_tables,
-                transit_gateway_policy_tables=gateways.policy_tables,
-            )
-            snapshot = self.with_lists_of_transit_gateways(snapshot, optional)
+        """Add the transit gateways, and if a path can be followed through one, the account's other VPCs."""
+        gateways = read_transit_gateways(self._aws, optional)
+        if vpc_id and (gateways.route_tables or parameters.network_role_arn):
+            snapshot = self._network(snapshot.account_id, None, optional)
+        snapshot = replace(
+            snapshot,
+            transit_gateway_attachments=gateways.attachments,
+            transit_gateway_route_tables=gateways.route_tables,
+            transit_gateway_policy_tables=gateways.policy_tables,
+        )
+        return self.with_lists_of_transit_gateways(snapshot, optional)
+
+    def _with_appliances(self, snapshot: Snapshot, optional: OptionalReads) -> Snapshot:
+        """Add the network interfaces, instances, and firewalls to which routes lead."""
         tables = snapshot.route_tables.values()
         if target_ids(tables, TargetKind.NETWORK_INTERFACE) or target_ids(tables, TargetKind.INSTANCE):
             interfaces = optional.read(lambda: read_network_interfaces(self._aws, tables))
@@ -177,10 +190,14 @@ class SnapshotReader:
         found = filtered(self._aws.ec2, "describe_subnets", "Subnets", "subnet-id", [subnet_id])
         return next((subnet(row).vpc_id for row in found), None)
 
-    def leads_to_transit_gateway(self, vpc_id: str) -> bool:
-        """Return whether a route table of a VPC has a route to a transit gateway."""
-        tables = filtered(self._aws.ec2, "describe_route_tables", "RouteTables", "vpc-id", [vpc_id])
-        return bool(target_ids(map(route_table, tables), TargetKind.TRANSIT_GATEWAY))
+    def may_be_entered(self, vpc_id: str) -> bool:
+        """Return whether paths of other VPCs may enter a VPC: it has a transit gateway attachment, or that cannot be read.
+
+        Its own tables need not lead back. The owner of a VPC sees its attachments, whoever owns the transit gateway.
+        https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeTransitGatewayVpcAttachments.html
+        """
+        operation, field = "describe_transit_gateway_vpc_attachments", "TransitGatewayVpcAttachments"
+        return unless_denied(lambda: filtered(self._aws.ec2, operation, field, "vpc-id", [vpc_id])) != []
 
     def _read(
         self, operation: str, field: str, reader: Callable[[Description], Record], parameters: Mapping[str, Any]
