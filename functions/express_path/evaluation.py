@@ -1,6 +1,6 @@
 """Evaluate the subnets that an event of AWS Config concerns. The handler reports the result."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
@@ -24,7 +24,7 @@ from express_path.domain.verdict.evaluator import (
 )
 from express_path.domain.verdict.fanout import ChangedResource, ResourceType, concerned_subnets
 from express_path.domain.verdict.parameters import RuleParameters, Scope, parse_parameters
-from express_path.errors import RecordError, SightLostError
+from express_path.errors import ApiError, RecordError, SightLostError
 
 _STEP = timedelta(milliseconds=1)
 """How far the times of two results are apart, so that AWS Config keeps the later one."""
@@ -114,6 +114,19 @@ def evaluate(services: RuleServices, event: ConfigEvent) -> Evaluation:
     return rule.without_lost_sight(evaluation)
 
 
+def evaluate_again(
+    services: RuleServices, event: ConfigEvent, evaluator: Evaluator, reported: Mapping[str, StoredResult]
+) -> Evaluation:
+    """Read EC2 again after a report, and decide which of the reported results are to be replaced.
+
+    Another invocation may have read EC2 after the reported read began, and reported nothing, because AWS Config still had
+    an equal result. evaluator gave the reported results, which are by subnet. Raise ApiError or RecordError.
+    """
+    rule = _Rule(services, event, evaluator.parameters)
+    vpc_ids = {evaluator.verdict(subnet_id).vpc_id for subnet_id in reported}
+    return rule.evaluate_reported(reported, vpc_ids.pop() if len(vpc_ids) == 1 else None)
+
+
 @dataclass(frozen=True, slots=True)
 class _Rule:
     """The rule with its parameters, invoked with one event."""
@@ -125,7 +138,8 @@ class _Rule:
     def evaluate_everything(self) -> Evaluation:
         """Return the verdicts of all subnets that differ from what AWS Config has stored, and DELETED for deleted ones.
 
-        The stored results are read before the network, so that a subnet created in between does not count as deleted.
+        The stored results are read before the network, so that a subnet created in between does not count as deleted, and
+        again after it, because other invocations may have reported in between.
         """
         stored = stored_results(self.services.aws.config, self.event.rule_name)
         time = datetime.now(UTC)
@@ -133,9 +147,35 @@ class _Rule:
         subnet_ids = [subnet.id for subnet in evaluator.snapshot.own_subnets]
         existing = [evaluator.verdict(subnet_id) for subnet_id in subnet_ids]
         deleted = [evaluator.verdict(subnet_id) for subnet_id in deleted_resource_ids(stored, subnet_ids)]
+        latest = stored_results(self.services.aws.config, self.event.rule_name)
         return Evaluation(
-            _changed((*existing, *deleted), time, stored), time, evaluator, stored=stored, everything=existing
+            _changed((*existing, *deleted), time, latest), time, evaluator, stored=stored, everything=existing
         )
+
+    def evaluate_reported(self, reported: Mapping[str, StoredResult], vpc_id: str | None) -> Evaluation:
+        """Return the verdicts of reported subnets, all of one VPC if that is given, that differ from AWS Config's results.
+
+        If AWS Config does not show a reported result yet, or removed one that is NOT_APPLICABLE, the reported one counts.
+        It also counts if AWS Config's results cannot be read, which delays no report.
+        """
+        time = datetime.now(UTC)
+        evaluator = self._evaluator(vpc_id or None)
+        verdicts = list(map(evaluator.verdict, reported))
+        try:
+            stored = self._stored(reported)
+        except ApiError:
+            stored = {}
+        latest = {
+            subnet_id: max(result, stored.get(subnet_id, result), key=lambda known: known.ordering_timestamp)
+            for subnet_id, result in reported.items()
+        }
+        evaluation = Evaluation(_changed(verdicts, time, latest), time, evaluator, stored=reported)
+        return self.without_lost_sight(evaluation)
+
+    def _stored(self, subnet_ids: Collection[str]) -> Mapping[str, StoredResult]:
+        """Return what AWS Config has stored for some subnets. Raise ApiError."""
+        subnets, name = ResourceType.SUBNET.value, self.event.rule_name
+        return stored_results_of(self.services.aws.config, name, subnets, subnet_ids)
 
     def without_lost_sight(self, evaluation: Evaluation) -> Evaluation:
         """Return the evaluation without verdicts that are only unknown because a read was denied.
@@ -155,8 +195,7 @@ class _Rule:
         of_role = set(evaluator.snapshot.denied_to_role)
         stored = evaluation.stored
         if stored is None:
-            subnets, name = ResourceType.SUBNET.value, self.event.rule_name
-            stored = stored_results_of(self.services.aws.config, name, subnets, list(lost))
+            stored = self._stored(lost)
         kept = {
             subnet_id: operation
             for subnet_id, operation in lost.items()
@@ -211,22 +250,23 @@ class _Rule:
         return self._without_known(self._evaluate_concerned(change))
 
     def _without_known(self, evaluation: Evaluation) -> Evaluation:
-        """Return the evaluation without the verdicts that AWS Config has, because the event may change none."""
-        subnet_ids = [verdict.subnet_id for verdict in evaluation.verdicts]
-        subnets, name = ResourceType.SUBNET.value, self.event.rule_name
-        stored = stored_results_of(self.services.aws.config, name, subnets, subnet_ids)
+        """Return the evaluation without the verdicts that AWS Config has, because the event may change none.
+
+        AWS Config's results are read after the network: an equal result that another invocation replaced before this read
+        of the network is then reported again. One that is replaced later is read again there (`evaluate_again`).
+        """
+        stored = self._stored([verdict.subnet_id for verdict in evaluation.verdicts])
         return replace(evaluation, verdicts=_changed(evaluation.verdicts, evaluation.time, stored))
 
     def _evaluate_again(self, change: ChangedResource) -> Evaluation:
         """Return the verdict of a subnet whose item shows no change, if AWS Config has another one.
 
         Other resources concern no subnet then, because each subnet in scope has a notification of its own. The stored
-        result is read before the network, so that a result that is reported in between is never replaced by this one.
+        result is also read before the network, so that only what was stored then is replaced whatever time it claims.
         """
         if change.resource_type is not ResourceType.SUBNET:
             return _nothing("the item shows no change, and every subnet has a notification of its own")
-        subnets, name = ResourceType.SUBNET.value, self.event.rule_name
-        stored = stored_results_of(self.services.aws.config, name, subnets, [change.resource_id])
+        stored = self._stored([change.resource_id])
         time = datetime.now(UTC)
         evaluation = self._evaluate_outside_vpc_ids(change)
         if evaluation is None:
@@ -234,7 +274,7 @@ class _Rule:
             if change.resource_id not in evaluator.snapshot.subnets:
                 evaluator = self._evaluator(None)  # It may be in another VPC than its item says.
             evaluation = Evaluation([evaluator.verdict(change.resource_id)], time, evaluator)
-        return replace(evaluation, verdicts=_changed(evaluation.verdicts, time, stored), time=time, stored=stored)
+        return replace(self._without_known(evaluation), time=time, stored=stored)
 
     def _evaluate_directory_bucket(self, change: ChangedResource) -> Evaluation:
         """Return the verdicts that differ of all subnets if a bucket is the Region's first or was its last.

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.config_rule.events import ConfigEvent
+from express_path.adapters.config_rule.results import is_changed
 from express_path.adapters.config_rule.stored_results import StoredResult, stored_results_of
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.remedies import Remedies, is_accepted
@@ -54,6 +55,18 @@ class Publication:
         for verdict in self.evaluation.verdicts:
             if verdict.subnet_id in wanted and self._is_change(verdict):
                 yield changed_entry(self._change(verdict))
+
+    def replacing(self, subnet_ids: Collection[str]) -> dict[str, StoredResult]:
+        """Return the reported results of these subnets that AWS Config did not have.
+
+        An evaluation with stored results has no others. If the stored results are unknown, any result may be one of these.
+        """
+        known = self.stored if self.evaluation.stored is None else None
+        return {
+            subnet_id: self.reported[subnet_id]
+            for subnet_id in subnet_ids
+            if known is None or is_changed(self.reported[subnet_id], known.get(subnet_id))
+        }
 
     def healable_since(self) -> Mapping[str, datetime]:
         """Return the subnets of a sweep that a heal can fix, and since when AWS Config has had them as NON_COMPLIANT.

@@ -80,6 +80,80 @@ def test_of_two_invocations_at_once_the_later_read_stays(
     assert rule.held()[vpc.subnet].reason == "ENDPOINT"
 
 
+@pytest.mark.parametrize("later", ["sweep", "discovered", "sent again"])
+def test_a_later_read_that_shows_the_stored_result_stays(
+    rule: Rule, builder: Builder, vpc: Private, later: str
+) -> None:
+    """The later invocation has nothing to report. The earlier one reports what it read before, and reads again."""
+    anywhere = {"RouteTableId": vpc.table, "DestinationCidrBlock": "0.0.0.0/0"}
+    rule.tell(item(vpc, CAPTURES[0]))
+    rule.sweep()
+    builder.ec2.delete_route(**anywhere)
+
+    def overtake() -> None:
+        builder.ec2.create_route(**anywhere, NatGatewayId=vpc.nat)
+        discovered = item(vpc, CAPTURES[2], configurationItemStatus="ResourceDiscovered")
+        again = item(vpc, CAPTURES[2], ResourceType.SUBNET)
+        sent = {"discovered": discovered, "sent again": again}
+        assert (rule.tell(sent[later], {}) if later in sent else rule.sweep()) == {}
+
+    rule.sandbox.faults.before("config", "PutEvaluations", overtake)
+    assert rule.tell(item(vpc, CAPTURES[1])) == {vpc.subnet: "NO_ROUTE"}
+    assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
+
+
+@pytest.mark.parametrize("later", ["sweep", "sent again"])
+def test_a_result_that_is_replaced_while_a_later_invocation_reads_is_reported_again(
+    rule: Rule, builder: Builder, vpc: Private, later: str
+) -> None:
+    """The later invocation knows an equal result from before its read, but AWS Config has another one since."""
+    anywhere = {"RouteTableId": vpc.table, "DestinationCidrBlock": "0.0.0.0/0"}
+    rule.tell(item(vpc, CAPTURES[0]))
+    rule.sweep()
+
+    def report_first() -> None:
+        builder.ec2.delete_route(**anywhere)
+        assert rule.tell(item(vpc, CAPTURES[1])) == {vpc.subnet: "NO_ROUTE"}
+        builder.ec2.create_route(**anywhere, NatGatewayId=vpc.nat)
+
+    rule.sandbox.faults.before("ec2", "DescribeSubnets", report_first)
+    again = item(vpc, CAPTURES[2], ResourceType.SUBNET)
+    assert (rule.tell(again, {}) if later == "sent again" else rule.sweep()) == {vpc.subnet: "NAT_GATEWAY"}
+    assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
+
+
+def test_a_sweep_reads_again_what_it_reported(rule: Rule, builder: Builder, vpc: Private) -> None:
+    """An event that reads later finds the result that the sweep is about to replace, and reports nothing."""
+    anywhere = {"RouteTableId": vpc.table, "DestinationCidrBlock": "0.0.0.0/0"}
+    rule.sweep()
+    builder.ec2.delete_route(**anywhere)
+
+    def overtake() -> None:
+        builder.ec2.create_route(**anywhere, NatGatewayId=vpc.nat)
+        assert rule.tell(item(vpc, CAPTURES[0], ResourceType.SUBNET), {}) == {}
+
+    rule.sandbox.faults.before("config", "PutEvaluations", overtake)
+    rule.sweep()
+    assert rule.held()[vpc.subnet].reason == "NAT_GATEWAY"
+
+
+def test_what_is_as_reported_is_read_once_more_and_not_reported_again(
+    rule: Rule, builder: Builder, vpc: Private
+) -> None:
+    """A result that AWS Config had before needs no second read, and nothing is reported twice."""
+    reads = []
+    for _ in range(2):
+        rule.sandbox.calls.clear()
+        rule.tell(item(vpc, CAPTURES[0]))
+        reads.append(len(rule.sandbox.calls.of("ec2", "DescribeSubnets")))
+        assert len(rule.sandbox.calls.of("config", "PutEvaluations")) == 1
+    assert reads == [2, 1]
+    builder.endpoint(vpc.vpc, vpc.table)
+    rule.sandbox.calls.clear()
+    rule.sweep()
+    assert len(rule.sandbox.calls.of("config", "PutEvaluations")) == 1
+
+
 def test_a_sweep_does_not_replace_what_was_read_after_it_began(rule: Rule, builder: Builder, vpc: Private) -> None:
     """An event that arrives while the sweep reads and reports has the later read, and an older event's time."""
 

@@ -24,7 +24,7 @@ from express_path.adapters.unhealed import waiting_problem, waiting_subnets, wit
 from express_path.domain.verdict.fanout import ResourceType
 from express_path.domain.verdict.summary import summarize
 from express_path.errors import ApiError, ExpressPathError
-from express_path.evaluation import Evaluation, RuleServices, evaluate
+from express_path.evaluation import Evaluation, RuleServices, evaluate, evaluate_again
 from express_path.events.schema import Fault
 from express_path.events.writer import Entry, start_command
 from express_path.fields import not_in_future
@@ -86,7 +86,9 @@ def _answer(event: dict[str, Any], services: RuleServices | None) -> dict[str, A
     services = services or _warm_services()
     evaluation = evaluate(services, config_event)
     _log_notes(evaluation)
-    posted = _report(services, config_event, evaluation)
+    publication = _publication(services, config_event, evaluation)
+    accepted = _report(services, config_event, publication)
+    posted = len(accepted) + _settle(services, config_event, publication, accepted)
     if evaluation.lost:
         raise evaluation.lost
     returned = evaluation.verdicts[:MAX_RETURNED]
@@ -103,29 +105,71 @@ def _log_notes(evaluation: Evaluation) -> None:
         logger.warning("access denied: what this read would show counts as unknown", extra={"operation": operation})
 
 
-def _report(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) -> int:
-    """Report the verdicts to AWS Config, then publish them; return how many were reported.
+ROUNDS = 5
+"""How often an invocation reads again what it reported."""
 
-    Events never prevent a report. If a part of the report fails, the changes in the other part are published, because
-    the next attempt finds them in AWS Config already.
+
+def _settle(services: RuleServices, event: ConfigEvent, publication: Publication, accepted: list[str]) -> int:
+    """Read again after a report, and report what differs, until a read shows what AWS Config has; return how many were reported.
+
+    An invocation that reports nothing has seen, after its read of EC2, that AWS Config has its results. An invocation that
+    reports something else later reads again, here. So what was read last stays, whichever invocation reads, reports, or
+    ends first (docs/decisions/0001-configuration-items-are-triggers.md).
     """
-    publication = Publication(
-        rule_run(event, evaluation, services.aws.region), evaluation, _results_before(services, event, evaluation)
-    )
+    posted = 0
+    for _ in range(ROUNDS):
+        evaluator, reported = publication.evaluation.evaluator, publication.replacing(accepted)
+        if event.is_test or evaluator is None or not reported:
+            return posted
+        evaluation = evaluate_again(services, event, evaluator, reported)
+        publication = _publication(services, event, evaluation)
+        accepted = _put(services, event, publication)
+        _publish(services, publication.changes(accepted))
+        posted += len(accepted)
+        if accepted:
+            logger.info("read again", extra={"posted": len(accepted), "ruleName": event.rule_name})
+        if evaluation.lost:
+            raise evaluation.lost
+    logger.warning("each read of the network showed another path", extra={"reads": ROUNDS})
+    return posted
+
+
+def _publication(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) -> Publication:
+    """Return the events about an evaluation, before it is reported."""
+    run = rule_run(event, evaluation, services.aws.region)
+    return Publication(run, evaluation, _results_before(services, event, evaluation))
+
+
+def _put(services: RuleServices, event: ConfigEvent, publication: Publication) -> list[str]:
+    """Report the verdicts to AWS Config; return the subnets whose results it accepted.
+
+    If a part of the report fails, the changes in the other part are published, because the next attempt finds them in
+    AWS Config already.
+    """
     accepted: list[str] = []
     try:
         accepted.extend(put_evaluations(services.aws.config, event, ResourceType.SUBNET, publication.reported))
     except ExpressPathError:
         _publish(services, [] if event.is_test else publication.changes(accepted))
         raise
+    return accepted
+
+
+def _report(services: RuleServices, event: ConfigEvent, publication: Publication) -> list[str]:
+    """Report the verdicts to AWS Config, then publish them; return the subnets whose results it accepted.
+
+    Events never prevent a report.
+    """
+    evaluation = publication.evaluation
+    accepted = _put(services, event, publication)
     logger.info("evaluated", extra={"posted": len(accepted), "ruleName": event.rule_name})
     if event.is_test:
-        return len(accepted)
+        return accepted
     # A sweep that lost sight has no snapshot: consumers would take the subnets that it lacks for resolved. It has no
     # end either, so that the health function does not take it for one.
     if event.item is not None or evaluation.lost:
         _publish(services, publication.changes(accepted))
-        return len(accepted)
+        return accepted
     summary = summarize(evaluation.everything)
     waiting, waiting_faults = _waiting(services, publication)
     rejected = _publish(services, chain(publication.changes(accepted), publication.snapshot()))
@@ -133,7 +177,7 @@ def _report(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) 
     report_sweep(services.aws, publication.run, summary, healing, logger)
     faults = [*_faults(evaluation, rejected), *waiting_faults]
     _publish(services, [publication.completed(summary, waiting, faults)])
-    return len(accepted)
+    return accepted
 
 
 def _publish(services: RuleServices, entries: Iterable[Entry]) -> str:
