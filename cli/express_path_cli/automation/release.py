@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from mypy_boto3_iam import IAMClient
     from mypy_boto3_ssm import SSMClient
 
-HEAL_HASH = "d3612f958190106db210a5a719ab55f386f3bbba7e3df4432230d1451908a504"
-APPROVAL_HASH = "bb0888340ae6808f368272bbad6ab7ccf64a36dbf435c22d14d3728832acd100"
-UNDO_HASH = "40c9c966537e3f8579ab9d5c8e27dbcdbdc0333ac5e55a57af0bdc0d92d3cc82"
+HEAL_HASH = "f92f5d9b07e37fed16dca22646933c8d44737c88250d63d17a99d14dda6ebcef"
+APPROVAL_HASH = "5ec08fc2805c09a10e773e00691218998fcd32460dec75ec30a0fc1cee34de96"
+UNDO_HASH = "142d1fb6243c9d0a8eabaa5a72b067c1715369c610236c594a8f056b4176fab5"
 """What content_hash returns for the runbooks of this release: runbooks/*.yaml.
 
 `python -m tests.cli.automation.test_release` writes them.
