@@ -49,7 +49,7 @@ def test_probes_answer_although_one_stack_is_refused(run: Run) -> None:
     assert "event-bus-policy: no answer: NotMadeError: express-path-acceptance-survivor-bus" in ended.stdout
     facts = json.loads((OUTPUT / "runs" / f"{RUN}.json").read_text())["facts"]
     assert [name for name, fact in facts.items() if str(fact["answer"]).startswith("no answer")] == ["event-bus-policy"]
-    assert len(facts) == 25
+    assert len(facts) == 24
 
 
 def test_whatever_is_left_of_a_stack_is_replaced(run: Run) -> None:
