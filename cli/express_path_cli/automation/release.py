@@ -10,6 +10,7 @@ from express_path.adapters.aws import Expecting, calling
 from express_path.adapters.runbooks import Runbooks
 from express_path_cli.automation.deployments import Deployment
 from express_path_cli.terminal.errors import OptionError
+from express_path_cli.terminal.files import RepeatedKeyError, without_repeated_keys
 
 if TYPE_CHECKING:
     from mypy_boto3_iam import IAMClient
@@ -29,9 +30,14 @@ _SCALAR = re.compile(r'"(true|false|[\d.]+)"')
 def content_hash(content: str) -> str:
     """Return the SHA-256 of a runbook's JSON, whatever the order of its keys.
 
-    CloudFormation may have made texts of numbers and booleans.
+    CloudFormation may have made texts of numbers and booleans. The hash is empty if an object has a key twice: which of the
+    two values Systems Manager uses is not documented (https://www.rfc-editor.org/rfc/rfc8259#section-4).
     """
-    return sha256(_SCALAR.sub(r"\1", json.dumps(json.loads(content), sort_keys=True)).encode()).hexdigest()
+    try:
+        document = json.loads(content, object_pairs_hook=without_repeated_keys)
+    except RepeatedKeyError:
+        return ""
+    return sha256(_SCALAR.sub(r"\1", json.dumps(document, sort_keys=True)).encode()).hexdigest()
 
 
 def version_to_start(deployment: Deployment, runbook: str) -> str:

@@ -35,6 +35,14 @@ def test_the_hash_is_that_of_the_runbook(constant: str) -> None:
     assert content_hash(re.sub(r": (true|false|\d+)\b", r': "\1"', json.dumps(runbook(name)))) == expected
 
 
+@pytest.mark.parametrize("key", ["mainSteps", "description"])
+def test_a_key_that_occurs_twice_is_not_the_release_s(key: str) -> None:
+    """Systems Manager may use the first value, and JSON readers the last one. An inner object counts, too."""
+    content = json.dumps(runbook(HEAL))
+    assert content_hash(f'{{"{key}": [], {content[1:]}') == ""
+    assert content_hash(content.replace('"mainSteps": [{', '"mainSteps": [{"action": "aws:sleep", ', 1)) == ""
+
+
 def test_the_version_that_was_compared_is_the_one_to_start(deployment: Deployment) -> None:
     """A runbook that differs is refused, also if only its default version does. The refusal names the version to use."""
     [found] = own_stacks(AccountRegion.of_caller(Aws.connect("us-east-1")), None).deployments
