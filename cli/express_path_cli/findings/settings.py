@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, NamedTuple
+from unicodedata import category
 
 from msgspec import Meta, Struct, ValidationError, toml
 
@@ -29,7 +30,9 @@ _ROLE = "networkRoleArn"
 """The parameter that names a role to assume."""
 _ROLE_HINT = f"use --parameter {_ROLE}=ARN on the command line"
 _FORM = "set it in an entry [[parameter]] with name, value, reason, and expires"
-_Text = Annotated[str, Meta(min_length=1, pattern=r"\S")]
+_Text = Annotated[str, Meta(min_length=1)]
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Letters and symbols that show nothing (https://www.unicode.org/reports/tr44/#Default_Ignorable_Code_Point)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +214,21 @@ def _hint(fault: str) -> str:
     return did_you_mean(word, names) or f"the names are {', '.join(names)}"
 
 
+def _check_visible(where: str, found: _Parameter | _Entry) -> None:
+    """Raise OptionError if a text that is given has no visible character."""
+    for name, field_name in zip(found.__struct_encode_fields__, found.__struct_fields__, strict=True):
+        text = getattr(found, field_name)
+        if isinstance(text, str) and text and not any(map(_is_visible, text)):
+            raise OptionError(f"{where}.{name}: has no visible character", "write letters, digits, or signs")
+
+
+def _is_visible(character: str) -> bool:
+    """Return whether a character is a letter, number, punctuation, or symbol that shows something."""
+    return category(character)[0] in "LNPS" and character not in _BLANK
+
+
 def _parameter(where: str, found: _Parameter) -> SetParameter:
+    _check_visible(where, found)
     if found.name == _ROLE:
         raise OptionError(f"{where}.name: this file may not name a role to assume", _ROLE_HINT)
     try:
@@ -234,6 +251,7 @@ def _check_day(where: str, expires: date) -> None:
 
 
 def _entry(where: str, found: _Entry) -> Entry:
+    _check_visible(where, found)
     given = {
         "subnet_id": found.subnet,
         "route_table_id": found.route_table,

@@ -342,6 +342,12 @@ def test_an_ignored_finding_is_not_new(folder: Path) -> None:
         (parameter().replace('reason = "moves in March"', ""), "missing required field `reason` - at `parameter[0]`"),
         (parameter().replace("moves in March", "  "), "parameter[0].reason"),
         (entry(vpc="vpc-1").replace("moves in March", " \\t"), "ignore[0].reason"),
+        *(
+            (parameter().replace("moves in March", blank), "parameter[0].reason: has no visible character")
+            for blank in ("\u200b", "\u00ad", " \u2060\ufeff", "\u3164", "\u2800", "\u0301", "\u202e")
+        ),
+        (parameter("\u200b"), "parameter[0].name: has no visible character"),
+        (entry(route_table="\u200b"), "ignore[0].route-table: has no visible character"),
         (parameter().replace("moves in March", ""), "length >= 1 - at `parameter[0].reason`"),
         (parameter().replace(f"expires = {LATEST}", ""), "missing required field `expires` - at `parameter[0]`"),
         (parameter().replace("value", "values"), "unknown field `values` - at `parameter[0]` (did you mean value?)"),
