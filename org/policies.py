@@ -160,7 +160,8 @@ IN_ONE_ACCOUNT = (
     Statement(
         "ReadLedgerOfFunction",
         "lambda:GetFunctionConfiguration",
-        "arn:${AWS::Partition}:lambda:*:${AWS::AccountId}:function:express-path-*",
+        "arn:${AWS::Partition}:lambda:*:${AWS::AccountId}:function:*express-path-*",
+        why="A roll-out's functions have names that begin with StackSet-express-path-.",
     ),
 )
 """What a person may do with the stack of one account: the same, heals, and stacks with LedgerTableName."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from config_rule_sandbox.iam.policies import Authorization, is_allowed
-from org.policies import FILES, written
+from org.policies import EXAMPLE_ACCOUNT, FILES, IN_ONE_ACCOUNT, as_policy, written
 from tests.support.iam import actions, faults
 from tests.support.template import ROOT, expanded, source
 
@@ -42,6 +42,14 @@ def test_a_page_starts_and_passes_no_more_than_the_operator() -> None:
         for kind in (f"document/{name}", f"automation-definition/{name}:1"):
             wanted = Authorization("ssm:StartAutomationExecution", f"arn:aws:ssm:us-east-1:111122223333:{kind}", {})
             assert not is_allowed(starts, wanted), kind
+
+
+@pytest.mark.parametrize("function", ["express-path-PlanFunction-1a2b", "StackSet-express-path-ou-ab12-PlanFunction-1a2b"])
+def test_the_policy_of_one_account_reads_the_function_of_any_stack(function: str) -> None:
+    """Also of one that a StackSet deployed, whose ledger only a parameter and the function name."""
+    statements = json.loads(as_policy(IN_ONE_ACCOUNT, EXAMPLE_ACCOUNT))["Statement"]
+    arn = f"arn:aws:lambda:us-east-1:{EXAMPLE_ACCOUNT}:function:{function}"
+    assert is_allowed(statements, Authorization("lambda:GetFunctionConfiguration", arn, {}))
 
 
 @pytest.mark.parametrize(
