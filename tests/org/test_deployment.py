@@ -157,7 +157,7 @@ def test_commands_in_the_account_use_what_the_stack_set_deployed(organization: O
     aws = replace(Aws.connect(region), credentials=organization.sandbox.credentials(account_id))
     found = own_stacks(AccountRegion(account_id, aws), None)
     assert found.refused == {}
-    [deployment] = found.deployments
+    [deployment] = found.values
     assert (deployment.stack, deployment.ledger) == (stack.name, "express-path-ledger")
     assert {version_to_start(deployment, name) for name in deployment.runbooks} == {"1"}
 

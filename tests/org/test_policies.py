@@ -44,7 +44,9 @@ def test_a_page_starts_and_passes_no_more_than_the_operator() -> None:
             assert not is_allowed(starts, wanted), kind
 
 
-@pytest.mark.parametrize("function", ["express-path-PlanFunction-1a2b", "StackSet-express-path-ou-ab12-PlanFunction-1a2b"])
+@pytest.mark.parametrize(
+    "function", ["express-path-PlanFunction-1a2b", "StackSet-express-path-ou-ab12-PlanFunction-1a2b"]
+)
 def test_the_policy_of_one_account_reads_the_function_of_any_stack(function: str) -> None:
     """Also of one that a StackSet deployed, whose ledger only a parameter and the function name."""
     statements = json.loads(as_policy(IN_ONE_ACCOUNT, EXAMPLE_ACCOUNT))["Statement"]

@@ -8,30 +8,38 @@ before the start (automation/release.py).
 """
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
+from typing import Generic, TypeVar
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.runbooks import Runbooks, runbooks_of
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.errors import ApiError, ExpressPathError
-from express_path_cli.automation.resources import StackResources, ledger_of, read_resources
-from express_path_cli.automation.stack import VERSION, Stack, list_stacks
-from express_path_cli.automation.stack_sets import Place, StackInstance, read_deployed
+from express_path_cli.automation.resources import RefusedStackError, StackResources, ledger_of_function, read_resources
+from express_path_cli.automation.stack import Stack, list_stacks
+from express_path_cli.automation.stack_sets import Deployed, Place, StackInstance, read_deployed
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import members_of
-from express_path_cli.aws.sessions import AccountRegion, Caller, enabled_regions
+from express_path_cli.aws.sessions import AccountRegion, enabled_regions
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.sources.live import Home, clients_of, find_home
-from express_path_cli.terminal.errors import Failure, LocatedError, OptionError, locating_errors
+from express_path_cli.terminal.errors import Failure, LocatedError, OptionError, locating_errors, one_line
+from express_path_cli.terminal.texts import count_text
 
 _OUTPUTS = ("HealDocumentName", "LedgerTableName")
 """The outputs of every stack of ours, whatever its name and that of its rule. Other stacks may have them, too."""
 _DOCUMENTS = ("HealDocument", "ApprovalDocument", "UndoDocument")
 """The logical IDs of the runbooks, in the order of Runbooks."""
+_WORKERS = 16
+"""How many stacks of one account and Region are read at the same time."""
+_NAMES = 3
+"""How many names a line has at most."""
+_Value = TypeVar("_Value")
 
 
 NOT_DEPLOYED = (
@@ -65,9 +73,9 @@ class Deployment:
         return f"{self.place}, stack {self.stack}"
 
     @property
-    def key(self) -> tuple[str, str, str]:
+    def key(self) -> tuple[str, str, str, str]:
         """What deployments are sorted by."""
-        return self.place.account_id, self.place.region, self.stack
+        return self.place.account_id, self.place.region, self.stack, self.ledger
 
     @property
     def runbooks(self) -> Runbooks:
@@ -113,42 +121,138 @@ class Deployment:
 
 
 @dataclass(frozen=True, slots=True)
-class Deployments:
-    """The deployments, sorted, who looks for them, and how many accounts and Regions have none."""
+class Evidence:
+    """What CloudFormation shows of a stack with a role that stops heals. That is enough to stop, and not to start.
 
-    found: Sequence[Deployment]
-    caller: Caller
-    without_stack: int
+    deployment: the stack, with what it has of our resources. ledgers: the tables that its parameter and its resource name.
+    asks_function: whether its plan function must name the same ledger, because no resource of the stack is it. fault: why
+    nothing may be started there, None if nothing is wrong with the resources.
+    """
+
+    deployment: Deployment
+    ledgers: Sequence[str]
+    asks_function: bool
+    fault: OptionError | None
+
+    def function_ledger(self) -> str:
+        """Return the ledger that the plan function names, if that counts; empty if it does not. Raise ApiError."""
+        function = self.deployment.plan_function_arn
+        if not (self.asks_function and function):
+            return ""
+        return ledger_of_function(self.deployment.new_clients().functions, function)
+
+    def problem(self, function_ledger: str) -> OptionError | None:
+        """Return why nothing may be started in the stack if its function names this ledger, or None."""
+        ledger, actual = self.deployment.ledger, function_ledger or "(none)"
+        if self.fault or not self.asks_function or function_ledger == ledger:
+            return self.fault
+        why = f"its parameter LedgerTableName is {ledger}, but the ledger of its function PlanFunction is {actual}"
+        return RefusedStackError(self.deployment.stack, why)
+
+    def confirmed(self) -> Deployment:
+        """Return the deployment if heals may be started and undone there. Raise ApiError, OptionError."""
+        if self.fault:
+            raise self.fault
+        if problem := self.problem(self.function_ledger()):
+            raise problem
+        return self.deployment
 
 
 @dataclass(frozen=True, slots=True)
-class OwnStacks:
-    """The deployments of a Region of the caller's account, and why other stacks with our outputs are not used, by name.
+class FoundStacks(Generic[_Value]):
+    """What a task returned for each stack, how many accounts and Regions have none, and what a person should know.
 
-    It is an OptionError if a stack is not one of express-path, and a LocatedError if that could not be read.
+    versions: those that the stacks of a roll-out say to be of, by place.
     """
 
-    deployments: Sequence[Deployment]
+    values: Sequence[_Value]
+    without_stack: int
+    notes: Sequence[str]
+    versions: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Deployments:
+    """The deployments, sorted, how many accounts and Regions have none, and what a person should know."""
+
+    found: Sequence[Deployment]
+    without_stack: int
+    notes: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnStacks(Generic[_Value]):
+    """What a task returned for the stacks of a Region of the caller's account, and why others are not used, by name.
+
+    It is a RefusedStackError if a stack is not one of express-path, and a LocatedError if that could not be read.
+    """
+
+    values: Sequence[_Value]
     refused: Mapping[str, ExpressPathError]
 
 
-def own_stacks(place: AccountRegion, profile: str | None) -> OwnStacks:
+def own_stacks(place: AccountRegion, profile: str | None) -> OwnStacks[Deployment]:
     """Read the stacks of a Region of the caller's account. Raise ApiError if they cannot be listed.
 
     What cannot be read of one stack, which anybody may have made, keeps nobody from using another one.
     """
-    found: list[Deployment] = []
+    return _each_own_stack(place, profile, "", Evidence.confirmed)
+
+
+def _each_own_stack(
+    place: AccountRegion, profile: str | None, known: str, task: Callable[[Evidence], _Value]
+) -> OwnStacks[_Value]:
+    """Run a task for each stack of a Region of the caller's account, in parallel, as soon as the stack is read.
+
+    known: the ID of a stack that is left out. Raise ApiError if the stacks cannot be listed.
+    """
+    stacks = [stack for stack in installed_stacks(place) if stack.id != known]
+    here = options.as_command_line({"--region": place.region, "--profile": profile})
+    # Its clients are shared, because each stack may be one of hundreds that somebody made to delay a stop.
+    aws = replace(place.aws)
+    place = replace(place, aws=aws)
+    values: list[_Value] = []
     refused: dict[str, ExpressPathError] = {}
-    for stack in installed_stacks(place):
-        try:
-            found.append(_of_own_account(place, stack, profile))
-        except OptionError as error:
-            refused[stack.name] = error
-        except ApiError as error:
-            refused[stack.name] = LocatedError(f"stack {stack.name}", error)
-    if len(found) > 1:
-        found = [replace(row, stack_option=f" --stack {shlex.quote(row.stack)}") for row in found]
-    return OwnStacks(found, refused)
+
+    def read(stack: Stack) -> _Value:
+        stack_option = f" --stack {shlex.quote(stack.name)}" if len(stacks) > 1 else ""
+        return task(_of_own_account(place, stack, here, stack_option))
+
+    with ThreadPoolExecutor(_WORKERS) as threads:
+        running = {stack.name: threads.submit(read, stack) for stack in stacks}
+        for name, future in running.items():
+            try:
+                values.append(future.result())
+            except OptionError as error:
+                refused[name] = error
+            except ApiError as error:
+                refused[name] = LocatedError(f"stack {name}", error)
+    return OwnStacks(values, refused)
+
+
+def in_few_lines(refused: Mapping[str, ExpressPathError]) -> list[ExpressPathError]:
+    """Return why stacks are not used: one error for all that are not of express-path, and one for all that were not read."""
+    found: list[ExpressPathError] = []
+    not_ours = {name: error for name, error in sorted(refused.items()) if isinstance(error, RefusedStackError)}
+    unread = {name: error for name, error in sorted(refused.items()) if name not in not_ours}
+    if len(not_ours) > 1:
+        first = next(iter(not_ours.values()))
+        text = f"{_few(not_ours)} are not stacks of express-path, such as {first.stack}: {first.why}"
+        found.append(OptionError(text, first.hint))
+    else:
+        found += not_ours.values()
+    if len(unread) > 1:
+        found.append(LocatedError(_few(unread), next(iter(unread.values()))))
+    else:
+        found += unread.values()
+    return found
+
+
+def _few(names: Collection[str]) -> str:
+    """Return how many stacks there are, with the names of a few."""
+    others = len(names) - _NAMES
+    text = ", ".join(sorted(names)[:_NAMES])
+    return f"{count_text(len(names), 'stack')} ({text}{f', and {others:,} others' if others > 0 else ''})"
 
 
 def find_deployments(live: LiveOptions, task_pool: TaskPool) -> Deployments:
@@ -157,112 +261,165 @@ def find_deployments(live: LiveOptions, task_pool: TaskPool) -> Deployments:
     Raise OptionError, and ApiError if the organization or its StackSets cannot be read.
     """
     live.check()
-    home = find_home(live)
-    found = list(_rolled_out(live, home, task_pool) if live.organization else _own(live, home, task_pool))
-    deployments = sorted((row for rows in found for row in rows), key=lambda row: row.key)
-    return Deployments(deployments, home.caller, sum(not rows for rows in found))
+    found = for_each_stack(live, find_home(live), task_pool, Evidence.confirmed)
+    deployments = [replace(row, version=row.version or found.versions.get(str(row.place), "")) for row in found.values]
+    return Deployments(sorted(deployments, key=lambda row: row.key), found.without_stack, found.notes)
 
 
-def _own(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[Sequence[Deployment]]:
-    """Yield the stacks of each selected Region of the caller's account."""
-    regions = enabled_regions(home.aws) if live.all_regions else live.regions or (home.aws.region,)
-    places = [home.account_region.in_region(region) for region in regions]
-    for _, found in task_pool.run(places, lambda place: _in_own_account(place, live.profile, task_pool.failures)):
-        yield found
+def for_each_stack(
+    live: LiveOptions, home: Home, task_pool: TaskPool, task: Callable[[Evidence], _Value]
+) -> FoundStacks[_Value]:
+    """Run a task for each stack in the selected accounts and Regions, as soon as the stack is read.
 
+    What fails is added to the failures of the pool. Stacks that only look like ours are looked for at the end, because that
+    may be slow. Raise OptionError, and ApiError if the organization or its StackSets cannot be read.
+    """
+    if not live.organization:
+        regions = enabled_regions(home.aws) if live.all_regions else live.regions or (home.aws.region,)
+        places: Sequence[AccountRegion] = [home.account_region.in_region(region) for region in regions]
+        deployed = Deployed()
+    else:
+        deployed = read_deployed(home, task_pool)
+        places = _places(live, home, task_pool, deployed)
 
-def _in_own_account(place: AccountRegion, profile: str | None, failures: list[Failure]) -> Sequence[Deployment]:
-    """Read the stacks of a Region of the caller's account. What is wrong with one is added to the failures."""
-    found = own_stacks(place, profile)
-    failures += [Failure(str(place), error) for error in found.refused.values()]
-    return found.deployments
+    def in_place(place: AccountRegion) -> Sequence[_Value]:
+        instance = deployed.instances.get(Place(place.account_id, place.region))
+        own: OwnStacks[_Value] = OwnStacks([], {})
+        values: list[_Value] = []
+        if instance:
+            try:
+                values.append(task(_of_instance(place, instance, live)))
+            except ExpressPathError as error:
+                task_pool.failures.append(Failure(str(place), error))
+        if place.account_id == home.caller.account_id:
+            try:
+                own = _each_own_stack(place, live.profile, instance.stack_id if instance else "", task)
+            except ApiError as error:
+                # The instance of the StackSet counts all the same.
+                task_pool.failures.append(Failure(str(place), error))
+                return values
+            task_pool.failures.extend(Failure(str(place), error) for error in in_few_lines(own.refused))
+        if not (instance or own.values or own.refused):
+            empty.append(place)
+        return [*values, *own.values]
+
+    empty: list[AccountRegion] = []
+    values = [value for _, found in task_pool.run(places, in_place) for value in found]
+    members = [place for place in places if place.account_id != home.caller.account_id]
+    versions: dict[str, str] = {}
+    notes = _name_decoys(members, deployed, task_pool, versions)
+    return FoundStacks(values, len(empty), notes, versions)
 
 
 def installed_stacks(place: AccountRegion) -> list[Stack]:
-    """Read the stacks with our outputs."""
+    """Read the stacks with our outputs, the oldest first."""
     # New clients, because those of hundreds of places would take gigabytes.
     stacks = list_stacks(replace(place.aws).client("cloudformation"))
     return [stack for stack in stacks if all(name in stack.outputs for name in _OUTPUTS)]
 
 
-def _of_own_account(place: AccountRegion, stack: Stack, profile: str | None) -> Deployment:
-    """Return the deployment that a stack of the caller's own account is. Raise ApiError, and OptionError if it is none."""
-    aws = replace(place.aws)
-    resources = read_resources(aws.client("cloudformation"), stack.id)
-    rule = resources.name("ConfigRule")
-    resources.name("EvaluateFunction")
-    for logical_id, expected in zip(_DOCUMENTS, runbooks_of(rule), strict=True):
-        if (name := resources.name(logical_id)) != expected:
-            raise resources.refusal(f"its {logical_id} is {name}, not {expected}")
-    here = options.as_command_line({"--region": place.region, "--profile": profile})
-    ledger = ledger_of(aws.functions, resources, stack.parameters)
-    return _deployment(resources, place, stack, rule, ledger, here)
-
-
-def _deployment(
-    resources: StackResources, place: AccountRegion, stack: Stack, rule: str, ledger: str, here: str
-) -> Deployment:
-    """Return the deployment of a stack with these resources; `here` selects its place. Raise OptionError."""
-    return Deployment(
-        place,
-        stack.name,
-        rule,
-        ledger,
-        stop_role_arn=resources.role_arn("StopRole"),
-        automation_role_arn=resources.role_arn("AutomationRole"),
-        plan_function_arn=resources.function_arn("PlanFunction"),
-        parameters=stack.parameters,
-        version=stack.version,
-        options=here,
-    )
-
-
-def _rolled_out(live: LiveOptions, home: Home, task_pool: TaskPool) -> Iterator[Sequence[Deployment]]:
-    """Yield the instance of a StackSet in each selected account and Region, and the stacks of the caller's own account.
-
-    StackSets do not deploy to the management account.
-    """
+def _places(live: LiveOptions, home: Home, task_pool: TaskPool, deployed: Deployed) -> Sequence[AccountRegion]:
+    """Return each selected account of the organization in each selected Region; none if the StackSets are not known."""
     with locating_errors(home.account_region):
         members = members_of(home.aws.client("organizations"), live.ou_ids)
     unknown = sorted(set(live.account_ids) - {member.id for member in members})
     if unknown:
         raise OptionError(f"--account {unknown[0]} is not an active account there", "org check lists the accounts")
-    deployed = read_deployed(home, task_pool)
     if not deployed.is_complete:
-        return
+        return []
     regions = sorted({place.region for place in deployed.instances}) if live.all_regions else live.regions
     wanted = [member for member in members if not live.account_ids or member.id in live.account_ids]
     clients = [
         AccountRegion(member.id, aws, member.name)
         for member, aws in task_pool.run(wanted, partial(clients_of, live, home))
     ]
-    places = [account.in_region(region) for account, region in product(clients, regions or (home.aws.region,))]
+    return [account.in_region(region) for account, region in product(clients, regions or (home.aws.region,))]
 
-    def read(place: AccountRegion) -> Sequence[Deployment]:
-        if place.account_id == home.caller.account_id:
-            return _in_own_account(place, live.profile, task_pool.failures)
+
+def _name_decoys(
+    places: Sequence[AccountRegion], deployed: Deployed, task_pool: TaskPool, versions: dict[str, str]
+) -> Sequence[str]:
+    """Add stacks of member accounts that only look like ours to the failures. Return a note if they could not be listed.
+
+    The versions of ours are added, too.
+    """
+    unread: dict[str, ApiError] = {}
+
+    def look(place: AccountRegion) -> None:
         instance = deployed.instances.get(Place(place.account_id, place.region))
-        version = ""
-        for stack in installed_stacks(place):
-            if instance and stack.id == instance.stack_id:
-                version = stack.version
-            else:
-                task_pool.failures.append(Failure(str(place), _decoy(stack)))
-        return [_from_instance(place, instance, version, live)] if instance else []
+        try:
+            listed = installed_stacks(place)
+        except ApiError as error:
+            unread[str(place)] = error
+            return
+        versions.update((str(place), stack.version) for stack in listed if instance and stack.id == instance.stack_id)
+        stacks = [stack.name for stack in listed if not instance or stack.id != instance.stack_id]
+        if stacks:
+            which = f"stack {stacks[0]} has" if len(stacks) == 1 else f"{_few(stacks)} have"
+            raise OptionError(
+                f"{which} the outputs of express-path, but no StackSet of the roll-out deployed it",
+                "it was not used: somebody in the account made it; --profile with credentials of the account acts on it",
+            )
 
-    for _, found in task_pool.run(places, read):
-        yield found
+    for _ in task_pool.run(places, look):
+        pass
+    if not unread:
+        return []
+    first = min(unread)
+    where = f"{first} and {len(unread) - 1:,} more places" if len(unread) > 1 else first
+    return [
+        f"stacks that only look like those of express-path were not looked for in {where}: {one_line(unread[first])}"
+    ]
 
 
-def _decoy(stack: Stack) -> OptionError:
-    return OptionError(
-        f"stack {stack.name} has the outputs of express-path, but no StackSet of the roll-out deployed it",
-        "it was not used: somebody in the account made it; --profile with credentials of the account acts on it",
+def _of_own_account(place: AccountRegion, stack: Stack, here: str, stack_option: str) -> Evidence:
+    """Return what a stack of the caller's own account shows. `here` selects the place. Raise ApiError, RefusedStackError."""
+    resources = read_resources(place.aws.client("cloudformation"), stack.id)
+    rule = resources.names.get("ConfigRule") or stack.parameters.get("RuleName") or RULE_NAME
+    given, table = stack.parameters.get("LedgerTableName", ""), resources.names.get("LedgerTable", "")
+    ledgers = list(dict.fromkeys(name for name in (given, table) if name))
+    fault: OptionError | None = None
+    try:
+        resources.check_owned(
+            "ConfigRule", "EvaluateFunction", "PlanFunction", "AutomationRole", "StopRole", *_DOCUMENTS
+        )
+        for logical_id, expected in zip(_DOCUMENTS, runbooks_of(rule), strict=True):
+            if (name := resources.name(logical_id)) != expected:
+                raise resources.refusal(f"its {logical_id} is {name}, not {expected}")
+        if not given:
+            resources.check_owned("LedgerTable")
+        if len(ledgers) > 1:
+            raise resources.refusal(f"its parameter LedgerTableName is {given}, but it has the ledger {table}")
+    except RefusedStackError as error:
+        fault = error
+    deployment = _deployment(resources, place, stack, rule, ledgers[0] if ledgers else "", here)
+    return Evidence(replace(deployment, stack_option=stack_option), ledgers, bool(given) or not ledgers, fault)
+
+
+def _deployment(
+    resources: StackResources, place: AccountRegion, stack: Stack, rule: str, ledger: str, here: str
+) -> Deployment:
+    """Return the deployment of a stack with what it has of these resources; `here` selects its place.
+
+    Raise RefusedStackError if it has no role that stops heals.
+    """
+    names = resources.names
+    return Deployment(
+        place,
+        stack.name,
+        rule,
+        ledger,
+        stop_role_arn=resources.role_arn("StopRole"),
+        automation_role_arn=resources.role_arn("AutomationRole") if names.get("AutomationRole") else "",
+        plan_function_arn=resources.function_arn("PlanFunction") if names.get("PlanFunction") else "",
+        parameters=stack.parameters,
+        version=stack.version,
+        options=here,
     )
 
 
-def _from_instance(place: AccountRegion, instance: StackInstance, version: str, live: LiveOptions) -> Deployment:
-    """Return the deployment that the instance of a StackSet is. Raise ApiError, OptionError."""
+def _of_instance(place: AccountRegion, instance: StackInstance, live: LiveOptions) -> Evidence:
+    """Return what the instance of a StackSet shows, whose parameters name the ledger. Raise ApiError, OptionError."""
     parameters = instance.stack_set.parameters
     if not instance.stack_id or not parameters.get("LedgerTableName"):
         what = "has no stack" if not instance.stack_id else "has no parameter LedgerTableName"
@@ -271,7 +428,13 @@ def _from_instance(place: AccountRegion, instance: StackInstance, version: str, 
             "update the StackSet, and wait until it is CURRENT",
         )
     resources = read_resources(replace(place.aws).client("cloudformation"), instance.stack_id)
-    rule = parameters.get("RuleName") or RULE_NAME
-    here = replace(live, all_regions=False, regions=(place.region,), account_ids=(place.account_id,), ou_ids=())
-    stack = Stack(instance.stack_id, resources.stack, "", "", {VERSION: version}, parameters)
-    return _deployment(resources, place, stack, rule, parameters["LedgerTableName"], f" {shlex.join(here.options())}")
+    rule, ledger = parameters.get("RuleName") or RULE_NAME, parameters["LedgerTableName"]
+    fault: OptionError | None = None
+    try:
+        resources.check_owned("StopRole", "AutomationRole", "PlanFunction")
+    except RefusedStackError as error:
+        fault = error
+    selected = replace(live, all_regions=False, regions=(place.region,), account_ids=(place.account_id,), ou_ids=())
+    stack = Stack(instance.stack_id, resources.stack, "", "", {}, parameters)
+    deployment = _deployment(resources, place, stack, rule, ledger, f" {shlex.join(selected.options())}")
+    return Evidence(deployment, [ledger], asks_function=False, fault=fault)

@@ -1,7 +1,7 @@
 """The resources that CloudFormation lists of a stack, which say whether it is a stack of express-path.
 
 Outputs and names can be chosen by anybody who may create a stack. The ID of a resource of AWS's own types is what
-CloudFormation itself created, with permissions of the person who created the stack:
+CloudFormation itself created, with permissions of the person who created the stack, if the status of the resource says so:
 https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_StackResourceSummary.html
 """
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from express_path.adapters.aws import pages
-from express_path.adapters.health import read_function
+from express_path.adapters.health import CHANGING, OWNED, read_function
 from express_path_cli.terminal.errors import OptionError
 
 if TYPE_CHECKING:
@@ -31,17 +31,32 @@ _TYPES = {
     "LedgerTable": "AWS::DynamoDB::Table",
 }
 """The types of the resources that commands use, by logical ID."""
-_GONE = ("DELETE_COMPLETE", "DELETE_SKIPPED")
 _LEDGER = "LEDGER_TABLE_NAME"
 """The variable of the plan function's environment that names the ledger."""
 
 
+class RefusedStackError(OptionError):
+    """A stack is not one of express-path, and why."""
+
+    def __init__(self, stack: str, why: str) -> None:
+        """Keep the name of the stack, and why."""
+        self.stack, self.why = stack, why
+        super().__init__(
+            f"stack {stack} is not a stack of express-path: {why}",
+            "nothing was done there: find out who made that stack, and delete it or deploy it again",
+        )
+
+
 @dataclass(frozen=True, slots=True)
 class StackResources:
-    """The resources of a stack that have our logical IDs and types: their physical IDs, by logical ID."""
+    """The resources of a stack that have our logical IDs and types: their physical IDs, and their statuses, by logical ID.
+
+    None of them is gone, or was never created.
+    """
 
     stack_id: str
     names: Mapping[str, str]
+    statuses: Mapping[str, str]
 
     @property
     def stack(self) -> str:
@@ -49,17 +64,21 @@ class StackResources:
         return self.stack_id.split("/")[1]
 
     def name(self, logical_id: str) -> str:
-        """Return the physical ID of a resource. Raise OptionError if the stack does not have it."""
+        """Return the physical ID of a resource, also while it changes. Raise RefusedStackError if the stack does not have it."""
         if not self.names.get(logical_id):
             raise self.refusal(f"it has no resource {logical_id} of type {_TYPES[logical_id]}")
         return self.names[logical_id]
 
-    def refusal(self, why: str) -> OptionError:
+    def check_owned(self, *logical_ids: str) -> None:
+        """Raise RefusedStackError if the stack does not have one of these resources, or it is being changed."""
+        for logical_id in logical_ids:
+            self.name(logical_id)
+            if self.statuses[logical_id] not in OWNED:
+                raise self.refusal(f"its resource {logical_id} is {self.statuses[logical_id]}")
+
+    def refusal(self, why: str) -> RefusedStackError:
         """Return the error that says why the stack is not used."""
-        return OptionError(
-            f"stack {self.stack} is not a stack of express-path: {why}",
-            "nothing was done there: find out who made that stack, and delete it or deploy it again",
-        )
+        return RefusedStackError(self.stack, why)
 
     def role_arn(self, logical_id: str) -> str:
         """Return the ARN of a role with the path of express-path. Whether it exists is not read. Raise OptionError."""
@@ -78,28 +97,20 @@ class StackResources:
 
 def read_resources(cloudformation: Any, stack_id: str) -> StackResources:  # noqa: ANN401  # boto3's client
     """Read the resources of a stack, by its ARN. Raise ApiError."""
-    rows = pages(cloudformation, "cloudformation", "list_stack_resources", "StackResourceSummaries", StackName=stack_id)
-    names = {
-        str(row["LogicalResourceId"]): str(row.get("PhysicalResourceId") or "")
-        for row in rows
-        if row["ResourceType"] == _TYPES.get(str(row["LogicalResourceId"])) and row["ResourceStatus"] not in _GONE
+    listed = pages(
+        cloudformation, "cloudformation", "list_stack_resources", "StackResourceSummaries", StackName=stack_id
+    )
+    rows = {
+        str(row["LogicalResourceId"]): row
+        for row in listed
+        if row["ResourceType"] == _TYPES.get(str(row["LogicalResourceId"]))
+        and row["ResourceStatus"] in OWNED | CHANGING
     }
-    return StackResources(stack_id, names)
+    names = {logical_id: str(row.get("PhysicalResourceId") or "") for logical_id, row in rows.items()}
+    return StackResources(stack_id, names, {logical_id: row["ResourceStatus"] for logical_id, row in rows.items()})
 
 
-def ledger_of(functions: "LambdaClient", resources: StackResources, parameters: Mapping[str, str]) -> str:
-    """Return the name of a stack's ledger: its own table, or the one that its parameter and its plan function name.
-
-    Raise ApiError, and OptionError if the two differ.
-    """
-    given = parameters.get("LedgerTableName", "")
-    if not given:
-        return resources.name("LedgerTable")
-    function = resources.name("PlanFunction")
+def ledger_of_function(functions: "LambdaClient", function: str) -> str:
+    """Return the name of the ledger that a plan function uses; empty if there is none, or no such function. Raise ApiError."""
     found = read_function(functions, function)
-    actual = found.environment.get(_LEDGER, "") if found else ""
-    if actual != given:
-        raise resources.refusal(
-            f"its parameter LedgerTableName is {given}, but the ledger of its function {function} is {actual or '(none)'}"
-        )
-    return given
+    return found.environment.get(_LEDGER, "") if found else ""

@@ -52,8 +52,12 @@ def read_stack(cloudformation: "CloudFormationClient", name: str) -> Stack | Non
 
 
 def list_stacks(cloudformation: "CloudFormationClient") -> list[Stack]:
-    """Read the stacks of this account and Region. Raise ApiError."""
-    return [_stack(found) for found in pages(cloudformation, "cloudformation", "describe_stacks", "Stacks")]
+    """Read the stacks of this account and Region, the oldest first. Raise ApiError.
+
+    CloudFormation sets the time, so a stack that somebody made to look like another one is never before it.
+    """
+    found = pages(cloudformation, "cloudformation", "describe_stacks", "Stacks")
+    return [_stack(row) for row in sorted(found, key=lambda row: row["CreationTime"])]
 
 
 def _stack(found: Mapping[str, Any]) -> Stack:

@@ -21,6 +21,7 @@ from express_path.adapters.health import (
     role_problem,
     subscriptions_problem,
 )
+from express_path_cli.automation.deployments import in_few_lines
 from express_path_cli.doctor.check_context import CheckContext, needed
 from express_path_cli.installation.checks import (
     CheckResult,
@@ -215,7 +216,7 @@ def check_function(name: str, found: FunctionState | None, *, throttled: bool = 
 def stack(context: CheckContext) -> CheckResult:
     """Return whether the stack is deployed completely. If there is no rule either, the question about the rule says so.
 
-    A stack that only looks like one of express-path fails, because `heal`, `undo`, `stop`, and `start` do not use it.
+    A stack that only looks like one of express-path fails, because `heal`, `undo`, and `start` do not use it.
     """
     found = context.stack()
     if found:
@@ -235,11 +236,11 @@ def stack(context: CheckContext) -> CheckResult:
 
 def decoys(context: CheckContext) -> CheckResult:
     """Return whether other stacks look like one of express-path, and are none."""
-    refused = sorted(context.stacks().refused.items())
-    others = [one_line(error) for name, error in refused if name != context.stack_name]
+    refused = {name: error for name, error in context.stacks().refused.items() if name != context.stack_name}
+    others = [one_line(error) for error in in_few_lines(refused)]
     if not others:
         return ok("no other stack has the outputs of express-path without its resources")
-    return warn("; ".join(others), "no command uses these stacks")
+    return warn("; ".join(others), "heal, undo, and start do not use these stacks")
 
 
 def rule(context: CheckContext) -> CheckResult:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from express_path_cli.automation.deployments import Deployment, own_stacks
+from express_path_cli.automation.deployments import Deployment, in_few_lines, own_stacks
 from express_path_cli.automation.stack import StackName
 from express_path_cli.aws import options
 from express_path_cli.aws.sessions import AccountRegion, connect
@@ -99,12 +99,12 @@ def _deployment(here: AccountRegion, stack: str | None, profile: str | None) -> 
     """
     with locating_errors(here):
         found = own_stacks(here, profile)
-    named = [row for row in found.deployments if stack in (None, row.stack)]
+    named = [row for row in found.values if stack in (None, row.stack)]
     if len(named) > 1:
         raise OptionError(
             f"several stacks heal in {here}: {', '.join(sorted(row.stack for row in named))}", "select one with --stack"
         )
-    refused = [error for name, error in sorted(found.refused.items()) if stack in (None, name)]
+    refused = in_few_lines({name: error for name, error in found.refused.items() if stack in (None, name)})
     if not named and refused:
         raise refused[0]
     if stack and not named:

@@ -51,10 +51,10 @@ def org_shadow(
     found. Standard error names what could not be read, and the rest is still compared.
     """
     with watching(quiet=quiet) as watch, TaskPool(live.workers, watch) as task_pool:
-        found = find_deployments(live, task_pool).found
-        judged = [place for _, place in task_pool.run(found, lambda row: _judge(row, task_pool.failures))]
+        found = find_deployments(live, task_pool)
+        judged = [place for _, place in task_pool.run(found.found, lambda row: _judge(row, task_pool.failures))]
     failures = sorted(task_pool.failures, key=lambda failure: failure.where)
-    show_failures_and_notes(failures, quiet=quiet)
+    show_failures_and_notes(failures, found.notes, quiet=quiet)
     differences = [difference for place in judged for difference in place.differences]
     for row in sorted(differences, key=lambda row: (*row.deployment.key, row.verdict.subnet_id)):
         stored = f"{row.stored.compliance} {row.stored.annotation}" if row.stored else "no result"

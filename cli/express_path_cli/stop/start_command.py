@@ -78,7 +78,7 @@ def start(
         failures += failed
     failures.sort(key=lambda failure: failure.where)
     status = UNDETERMINED if failures else 0
-    show_failures_and_notes(failures, [row.note for row in started if row.note], quiet=quiet)
+    show_failures_and_notes(failures, [*(row.note for row in started if row.note), *found.notes], quiet=quiet)
     if form is TextFormat.JSON:
         document = {
             "exitStatus": status,

@@ -11,7 +11,7 @@ from express_path_cli.automation.selection import deployments, selecting
 from express_path_cli.automation.stops import Running, checked_reason
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions, TextFormat
-from express_path_cli.stop.stopping import Stops, StopState, find_stops, stop_heals
+from express_path_cli.stop.stopping import Stops, StopState, plan_stops, stop_heals
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import show_failures_and_notes
 from express_path_cli.terminal.files import json_document
@@ -47,22 +47,22 @@ def stop(
 ) -> None:
     """Stop all heals of this account and Region or of an organization, including heals that are already running.
 
-    It asks nothing. Acts on every stack of express-path, whatever its rule is called; with --organization, on each stack
-    that a StackSet of the roll-out deployed. It assumes the stack's StopRole, and records who stopped, when, and why. First,
+    It asks nothing. Acts on every stack of express-path, whatever its rule is called, also if parts of it are missing; with
+    --organization, on each stack that a StackSet of the roll-out deployed. It assumes the stack's StopRole, and records who stopped, when, and why. First,
     heals are stopped everywhere; then it waits until no run is between its last check and its change, at most five minutes.
     Runs end at their next check and do not fail. Undo still works. A second stop keeps the record of the first one.
 
     With --wait, it then waits until no run is in progress, as before the removal of a stack: AWS Config refuses to delete a
     remediation while one is. A run that waits for an approval ends when it is answered or cancelled.
 
-    Exit status: 0 all are stopped; 2 one could not be stopped or may still change something, or there is no stack, or with
+    Exit status: 0 all are stopped; 2 one could not be stopped, may still change something, or lacks parts, or there is no stack, or with
     --wait, a run is still in progress. Each of them is a line on standard error, and the rest is stopped. With --dry-run:
     0 all would be stopped, or are.
     """
     text = checked_reason(reason)
     limit = timedelta(minutes=wait_minutes) if wait else None
     with watching(quiet=quiet) as watch:
-        found = find_stops(live, watch) if dry_run else stop_heals(live, text, watch, limit)
+        found = plan_stops(live, watch) if dry_run else stop_heals(live, text, watch, limit)
     show_failures_and_notes(found.failures, found.notes, quiet=quiet)
     status = found.exit_status(dry_run=dry_run)
     if form is TextFormat.JSON:

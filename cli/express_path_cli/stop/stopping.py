@@ -12,7 +12,7 @@ from express_path.adapters.ledger import ledger_time
 from express_path.adapters.roles import assuming
 from express_path.domain.heal.ledger import Stop
 from express_path.errors import ExpressPathError
-from express_path_cli.automation.deployments import Deployment, find_deployments
+from express_path_cli.automation.deployments import Deployment, Evidence, for_each_stack
 from express_path_cli.automation.starts import Heals, Started, find_heals, start_remediations
 from express_path_cli.automation.stops import (
     Exceptions,
@@ -28,7 +28,8 @@ from express_path_cli.automation.stops import (
 )
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.task_pool import TaskPool
-from express_path_cli.terminal.errors import UNDETERMINED, Failure, OptionError, one_line
+from express_path_cli.sources.live import find_home
+from express_path_cli.terminal.errors import UNDETERMINED, Failure, LocatedError, OptionError, one_line
 from express_path_cli.terminal.progress import Watch
 
 
@@ -86,18 +87,20 @@ def _stop_fields(record: StopRecord | None) -> dict[str, str | None]:
 class Stops:
     """Each deployment with its stop, sorted, how many accounts and Regions have none, and what failed.
 
-    must_end: the command waited until no run is in progress, so one that is counts as not done.
+    must_end: the command waited until no run is in progress, so one that is counts as not done. other_notes: those that are not
+    about a deployment.
     """
 
     rows: Sequence[StoppedDeployment]
     without_stack: int
     failures: Sequence[Failure]
     must_end: bool = False
+    other_notes: Sequence[str] = ()
 
     @property
     def notes(self) -> Sequence[str]:
-        """The notes on the deployments, sorted."""
-        return sorted(row.note for row in self.rows if row.note)
+        """The notes, those on the deployments sorted."""
+        return [*sorted(row.note for row in self.rows if row.note), *self.other_notes]
 
     def exit_status(self, *, dry_run: bool) -> int:
         """Return 0 if all are stopped, or would be; 2 if one is not, if something failed, or if there is no deployment."""
@@ -108,26 +111,88 @@ class Stops:
 
 
 def find_stops(live: LiveOptions, watch: Watch) -> Stops:
-    """Find out where heals are stopped. Raise OptionError, ApiError."""
+    """Find out where heals are stopped, in stacks where they may be started. Raise OptionError, ApiError."""
+
+    def read(failures: list[Failure], evidence: Evidence) -> Sequence[StoppedDeployment]:
+        deployment = evidence.confirmed()
+        try:
+            return [_read(deployment)]
+        except ExpressPathError as error:
+            failures.append(Failure(str(deployment), error))
+            return []
+
+    return _found(live, watch, read)
+
+
+def plan_stops(live: LiveOptions, watch: Watch) -> Stops:
+    """Find out what `stop_heals` would stop. Raise OptionError, ApiError."""
+    return _found(live, watch, partial(_in_each_ledger, _read))
+
+
+def _found(
+    live: LiveOptions, watch: Watch, read: Callable[[list[Failure], Evidence], Sequence[StoppedDeployment]]
+) -> Stops:
+    live.check()
+    home = find_home(live)
     with TaskPool(live.workers, watch) as task_pool:
-        found = find_deployments(live, task_pool)
-        rows = [row for _, row in task_pool.run(found.found, _read)]
-    return _sorted(rows, found.without_stack, task_pool.failures)
+        found = for_each_stack(live, home, task_pool, partial(read, task_pool.failures))
+    rows = [row for rows in found.values for row in rows]
+    return replace(_sorted(rows, found.without_stack, task_pool.failures), other_notes=found.notes)
 
 
 def stop_heals(live: LiveOptions, reason: str, watch: Watch, wait: timedelta | None = None) -> Stops:
-    """Stop the heals of each deployment, first everywhere, and then wait for the runs. Raise OptionError, ApiError.
+    """Stop the heals of each stack as soon as it is found, and then wait for the runs. Raise OptionError, ApiError.
 
     wait: wait until no run of a runbook is in progress, at most so long; None: only until no run changes anything.
     """
+    live.check()
+    home = find_home(live)
+    stop = Stop(ledger_time(datetime.now(UTC)), home.caller.arn, reason)
     with TaskPool(live.workers, watch) as task_pool:
-        found = find_deployments(live, task_pool)
-        stop = Stop(ledger_time(datetime.now(UTC)), found.caller.arn, reason)
-        stopped: Sequence[StoppedDeployment] = [row for _, row in task_pool.run(found.found, partial(_stop, stop))]
+        in_stack = partial(_in_each_ledger, partial(_stop, stop), task_pool.failures)
+        found = for_each_stack(live, home, task_pool, in_stack)
+        stopped: Sequence[StoppedDeployment] = [row for rows in found.values for row in rows]
         stopped = _after(task_pool, stopped, _settle, "")
         if wait:
             stopped = _after(task_pool, stopped, partial(_wait_for_end, wait, watch), "runs of ")
-    return replace(_sorted(stopped, found.without_stack, task_pool.failures), must_end=wait is not None)
+    done = _sorted(stopped, found.without_stack, task_pool.failures)
+    return replace(done, must_end=wait is not None, other_notes=found.notes)
+
+
+def _in_each_ledger(
+    task: Callable[[Deployment], StoppedDeployment], failures: list[Failure], evidence: Evidence
+) -> Sequence[StoppedDeployment]:
+    """Run a task for each ledger that a stack or its plan function names, first for those that CloudFormation shows.
+
+    What fails is added to the failures, and so is what is wrong with the stack: it may not be the one that heals.
+    """
+    deployment = evidence.deployment
+    rows: list[StoppedDeployment] = []
+
+    def run(ledger: str) -> None:
+        try:
+            rows.append(task(replace(deployment, ledger=ledger)))
+        except ExpressPathError as error:
+            failures.append(Failure(str(deployment), LocatedError(f"ledger {ledger}", error)))
+
+    for ledger in evidence.ledgers:
+        run(ledger)
+    try:
+        function_ledger = evidence.function_ledger()
+    except ExpressPathError as error:
+        failures.append(Failure(str(deployment), error))
+        return rows
+    if function_ledger and function_ledger not in evidence.ledgers:
+        run(function_ledger)
+    problem = evidence.problem(function_ledger)
+    if problem and rows:
+        problem = OptionError(
+            str(problem),
+            "its ledger counts all the same; deploy the stack again, or find out who made it and what heals here",
+        )
+    if problem:
+        failures.append(Failure(str(deployment), problem))
+    return rows
 
 
 def _after(

@@ -174,7 +174,7 @@ def heals(
         f"which subnets of {count_text(len(unknown), 'stack')} wait for a heal is not known: {one_line(failure.error)}"
         for failure in unknown[:1]
     ]
-    show_failures_and_notes(found.failures, notes, quiet=quiet)
+    show_failures_and_notes(found.failures, [*notes, *found.notes], quiet=quiet)
     if form is TableFormat.JSON:
         echo(as_heals_json(found, waiting), nl=False)
     elif found.ledgers:

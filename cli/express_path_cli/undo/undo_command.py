@@ -86,7 +86,7 @@ def undo(
             echo("after the undo:")
             for line in _heals(result):
                 echo(line)
-    show_failures_and_notes(result.failures, quiet=quiet)
+    show_failures_and_notes(result.failures, found.notes, quiet=quiet)
     if form is TextFormat.JSON:
         document = {
             "exitStatus": result.exit_status,

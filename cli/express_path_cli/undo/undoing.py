@@ -38,7 +38,7 @@ class FoundHeal:
 class FoundHeals:
     """The heals, by deployment, the deployments, how many places have no stack, and what could not be read.
 
-    ledgers: the deployments whose ledgers could be read.
+    ledgers: the deployments whose ledgers could be read. notes: what a person should know.
     """
 
     heals: Sequence[FoundHeal]
@@ -46,6 +46,7 @@ class FoundHeals:
     ledgers: Sequence[Deployment]
     without_stack: int
     failures: Sequence[Failure]
+    notes: Sequence[str] = ()
 
     def since(self, time: datetime) -> "FoundHeals":
         """Return the same with only the heals that changed something since a time, or whose time cannot be read."""
@@ -118,6 +119,7 @@ def find_heals(live: LiveOptions, watch: Watch) -> FoundHeals:
         [deployment for deployment, _ in ledgers],
         found.without_stack,
         sorted(task_pool.failures, key=lambda failure: failure.where),
+        found.notes,
     )
 
 

@@ -37,6 +37,22 @@ if TYPE_CHECKING:
 
 KEY_OF_SNS = "alias/aws/sns"
 """The AWS managed key of SNS."""
+OWNED = frozenset({"CREATE_COMPLETE", "IMPORT_COMPLETE", "UPDATE_COMPLETE", "UPDATE_ROLLBACK_COMPLETE"})
+"""The statuses of a resource that belongs to its stack, which created it, or imported what belonged to no other stack
+(https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/import-resources-automatically.html).
+
+A resource that was never created, such as one whose name was taken, is listed with its name, too (CREATE_FAILED).
+"""
+CHANGING = frozenset(
+    {
+        *("UPDATE_IN_PROGRESS", "UPDATE_FAILED", "UPDATE_ROLLBACK_IN_PROGRESS", "UPDATE_ROLLBACK_FAILED"),
+        *("DELETE_IN_PROGRESS", "DELETE_FAILED"),
+    }
+)
+"""The statuses of a resource that an update or a deletion of the stack has not finished.
+
+Whether its name is that of the old resource, or of one that could not be created in its place, is not documented.
+"""
 _CLOUDWATCH, _EVENTBRIDGE, _CONFIG = "cloudwatch.amazonaws.com", "events.amazonaws.com", "config.amazonaws.com"
 
 
@@ -82,7 +98,7 @@ def read_installation(aws: Aws, stack_id: str) -> Installation:
     The ID is all that the health function is told about its stack, and its role can read no other stack. Only a deployment
     changes what CloudFormation answers. So nothing that is checked says what it should be: the mode does not come from the
     remediation, the ledger and the roles do not come from the plan function, and the notices do not come from the topic.
-    CloudFormation may still list what a deployment removed:
+    CloudFormation also lists what a deployment removed, or could not create:
     https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_StackResourceSummary.html
     """
     if not stack_id:
@@ -91,7 +107,7 @@ def read_installation(aws: Aws, stack_id: str) -> Installation:
     with calling("cloudformation:DescribeStacks"):
         [stack] = client.describe_stacks(StackName=stack_id)["Stacks"]
     listed = pages(client, "cloudformation", "list_stack_resources", "StackResourceSummaries", StackName=stack_id)
-    rows = [row for row in listed if row["ResourceStatus"] not in ("DELETE_COMPLETE", "DELETE_SKIPPED")]
+    rows = [row for row in listed if row["ResourceStatus"] in OWNED | CHANGING]
     names = {row["LogicalResourceId"]: row.get("PhysicalResourceId", "") for row in rows}
     alarms = tuple(row["LogicalResourceId"] for row in rows if row["ResourceType"] == "AWS::CloudWatch::Alarm")
     parameters = {row["ParameterKey"]: row["ParameterValue"] for row in stack.get("Parameters", [])}

@@ -69,7 +69,7 @@ def _summary(stack: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # a stack of 
         {
             "StackName": stack.name,
             "StackId": stack.stack_id,
-            "CreationTime": utcnow(),
+            "CreationTime": stack.created,
             "StackStatus": stack.shown_status,
             "StackStatusReason": stack.reason or None,
             "Outputs": [{"OutputKey": name, "OutputValue": value} for name, value in stack.outputs.items()],
@@ -128,7 +128,7 @@ def _resources(stack: Any) -> list[dict[str, Any]]:  # noqa: ANN401  # a stack o
             "ResourceType": stack.template["Resources"][logical_id]["Type"],
             "Timestamp": utcnow(),
             "LastUpdatedTimestamp": utcnow(),
-            "ResourceStatus": "CREATE_COMPLETE",
+            "ResourceStatus": stack.statuses.get(logical_id, "CREATE_COMPLETE"),
         }
         for logical_id, created in stack.resources.items()
     ]

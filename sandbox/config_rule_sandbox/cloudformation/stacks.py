@@ -4,6 +4,7 @@ import copy
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from functools import partial
 from time import monotonic
 from typing import Any
@@ -11,6 +12,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from botocore.exceptions import ClientError, ParamValidationError
 from moto.core.exceptions import JsonRESTError
+from moto.core.utils import utcnow
 from moto.utilities.utils import get_partition
 
 from config_rule_sandbox.cloudformation.account import Account, DeniedError
@@ -57,6 +59,7 @@ class Stack:
     `status` is AWS's, as soon as the stack is no longer busy, and `reason` says why something failed. `undo` is what still
     takes back the last update if it failed: logical IDs, and what to do. `body` is the text of the template, `settings` are
     what else CreateStack got, and the stack seems to be `busy_with` something until `busy_until` on the monotonic clock.
+    `statuses` are those of resources that are not CREATE_COMPLETE, by logical ID, as tests set them.
     """
 
     name: str
@@ -76,6 +79,8 @@ class Stack:
     settings: dict[str, Any] = field(default_factory=dict)
     busy_until: float = 0.0
     busy_with: str = ""
+    statuses: dict[str, str] = field(default_factory=dict)
+    created: datetime = field(default_factory=utcnow)
 
     @property
     def shown_status(self) -> str:

@@ -10,13 +10,14 @@ from dataclasses import dataclass, field
 import pytest
 from typer.testing import Result
 
+from config_rule_sandbox.cloudformation.described_stacks import created_stacks
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.server import Sandbox
 from express_path.domain.heal.ledger import STOP_ID
 from org.expansion import runbook
 from tests.cli.heal.healing_stack import STACK, deployed, make_stack, remove_stack
 from tests.support.command import invoke
-from tests.support.heals import APPROVED, HEAL, UNDO, Deployment, Vpc
+from tests.support.heals import APPROVED, HEAL, RULE, UNDO, Deployment, Vpc
 from tests.support.heals import FUNCTION as PLAN
 from tests.support.ledgers import LEDGER, LedgerTable, heal_id
 from tests.support.network import Builder
@@ -58,7 +59,7 @@ class Decoy:
     """A stack of somebody who may not do everything: what CloudFormation lists of it, and its outputs.
 
     is_evil: whether its runbooks have another content than those of the release. path: that of its role. environment: the
-    ledger that its function uses.
+    ledger that its function uses. status: that of resources that have the names of the real ones, unless CREATE_COMPLETE.
     """
 
     types: Mapping[str, str] = field(default_factory=lambda: TYPES)
@@ -66,6 +67,7 @@ class Decoy:
     path: str = "/express-path/automation/"
     parameters: Mapping[str, str] = field(default_factory=dict)
     environment: str = "decoy-ledger"
+    status: str = "CREATE_COMPLETE"
 
 
 OTHER = "-decoy"
@@ -78,6 +80,10 @@ DECOYS = {
     "functions": Decoy({**TYPES, "PlanFunction": CUSTOM, "EvaluateFunction": CUSTOM}),
     "tables": Decoy({**TYPES, "LedgerTable": CUSTOM}),
     "table of a parameter": Decoy(parameters={"LedgerTableName": "decoy-ledger"}, environment=LEDGER),
+    **{
+        status: Decoy(status=status)
+        for status in ("CREATE_FAILED", "CREATE_IN_PROGRESS", "IMPORT_FAILED", "UPDATE_FAILED", "DELETE_FAILED")
+    },
     "all": Decoy(
         {"Topic": "AWS::SNS::Topic"},
         is_evil=True,
@@ -130,7 +136,14 @@ def make(deployment: Deployment, decoy: Decoy, vpc: Vpc) -> None:
         "PlanFunctionArn": f"arn:aws:lambda:{sandbox.region}:{sandbox.account_id}:function:decoy-plan",
     }
     listed = {logical_id: names[logical_id] for logical_id in decoy.types}
+    statuses: dict[str, str] = {}
+    if decoy.status != "CREATE_COMPLETE":  # what was not created has the names that its template gives
+        listed |= {"ConfigRule": RULE, "HealDocument": HEAL, "ApprovalDocument": APPROVED, "UndoDocument": UNDO}
+        listed["AutomationRole"] = deployment.given["AutomationAssumeRole"].rpartition("/")[2]
+        listed["StopRole"] = "stop"
+        statuses = {name: decoy.status for name, kind in TYPES.items() if kind not in (FUNCTION, TYPES["LedgerTable"])}
     listed_stack(sandbox, "a-decoy", listed, outputs, types=decoy.types, RemediationMode="ON", **decoy.parameters)
+    created_stacks(sandbox.account_id, sandbox.region)[0].statuses = statuses
 
 
 def started(sandbox: Sandbox) -> set[tuple[str, str | None]]:
@@ -209,6 +222,24 @@ def test_a_decoy_that_cannot_be_read_keeps_nobody_from_stopping(deployment: Depl
     assert (result.exit_code, f"stopped: account 123456789012 us-east-1, stack {STACK}, " in result.stdout) == (2, True)
     assert "stack a-decoy: lambda:GetFunctionConfiguration" in result.stderr
     assert deployment.ledger.item(STOP_ID)
+
+
+def test_many_decoys_do_not_delay_a_stop(deployment: Deployment, vpc: Vpc) -> None:
+    """The oldest stacks are read first, and each is stopped as soon as it is read. One line names a few of the decoys."""
+    outputs = {"HealDocumentName": "x", "LedgerTableName": "y"}
+    for number in range(300):
+        listed_stack(deployment.sandbox, f"d{number}", {"Topic": "t"}, outputs, types={"Topic": "AWS::SNS::Topic"})
+    deployment.sandbox.calls.clear()
+    result = run(("stop",), vpc)
+    calls = [call.operation for call in deployment.sandbox.calls]
+    assert calls[: calls.index("PutItem")].count("ListStackResources") < 100
+    [line] = [line for line in result.stderr.splitlines() if "d0" in line]
+    assert "300 stacks (d0, d1, d10, and 297 others) are not stacks of express-path, such as d0: it has no " in line
+    assert (result.exit_code, bool(deployment.ledger.item(STOP_ID))) == (2, True)
+    shown = json.loads(invoke(["doctor", "--format", "json"]).stdout)["checks"]
+    assert "and 297 others" in next(row["finding"] for row in shown if row["name"] == "decoys")
+    healed = run(HEALS[0], vpc)
+    assert (healed.exit_code, healed.stderr.count("not stacks of express-path")) == (0, 1)
 
 
 def test_an_own_ledger_counts_if_the_function_uses_it(deployment: Deployment, builder: Builder, vpc: Vpc) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from config_rule_sandbox.config.remediation.memory import remediations_of
 from config_rule_sandbox.http.direct import acting_in
+from config_rule_sandbox.iam.policies import Authorization, is_allowed
 from config_rule_sandbox.ssm import Automation
 from express_path_cli.automation import starts, stops
 from org.expansion import runbook
@@ -18,7 +19,8 @@ from tests.support.healing_places import HealingPlace
 from tests.support.heals import HEAL
 from tests.support.iam import actions
 from tests.support.ledgers import LEDGER
-from tests.support.template import expanded
+from tests.support.stack import listed_stack
+from tests.support.template import ROOT, expanded
 
 pytestmark = pytest.mark.slow
 
@@ -117,10 +119,44 @@ def test_a_stop_needs_few_calls_in_each_place(data: HealingPlace, organization: 
     assert run("stop")[0] == 0
     made = [call.operation for call in organization.sandbox.calls if call.account_id == data.account_id]
     assert made == [
-        *("DescribeStacks", "ListStackResources", "AssumeRole", "PutItem"),
+        *("ListStackResources", "AssumeRole", "PutItem", "DescribeStacks"),
         *("DescribeRemediationExceptions", "PutItem"),
         *("DescribeAutomationExecutions", "DescribeAutomationExecutions"),
     ]
+
+
+def test_a_list_that_only_names_decoys_keeps_nobody_from_acting(
+    data: HealingPlace, web: HealingPlace, organization: Organization
+) -> None:
+    """StackSets say which stack and ledger to use. One note says that the stacks of accounts could not be listed."""
+    for account_id in (data.account_id, web.account_id):
+        organization.sandbox.faults.deny("cloudformation", "DescribeStacks", account_id=account_id)
+    for words in (("stop",), ("start", "--yes"), ("heals",)):
+        result = invoke([*words, *SELECTED])
+        [line] = [line for line in result.stderr.splitlines() if "DescribeStacks" in line]
+        assert (result.exit_code, "express-path: note: stacks that only look like" in line) == (0, True)
+        assert "and 1 more places: cloudformation:DescribeStacks" in line
+        assert (bool(data.stop_item()), bool(web.stop_item())) == (
+            (True, True) if words == ("stop",) else (False, False)
+        )
+
+
+def test_the_published_policy_allows_what_a_stop_calls_in_the_own_account(
+    data: HealingPlace, organization: Organization
+) -> None:
+    """Also for an own stack with LedgerTableName."""
+    page = (ROOT / "docs" / "organization.md").read_text(encoding="utf-8").split("## Permissions")[1]
+    statements = json.loads(page.split("```json")[1].partition("```")[0])["Statement"]
+    sandbox = organization.sandbox
+    names = {"StopRole": "stop", "PlanFunction": "express-path-plan"}
+    listed_stack(sandbox, "express-path", names, {"HealDocumentName": "x", "LedgerTableName": "y"}, LedgerTableName="y")
+    sandbox.calls.clear()
+    invoke(["stop", *SELECTED])
+    made = {f"{call.service}:{call.operation}" for call in sandbox.calls if call.account_id == sandbox.account_id}
+    assert "lambda:GetFunctionConfiguration" in made
+    made -= {"sts:AssumeRole", "sts:GetCallerIdentity", "dynamodb:PutItem"}  # the last one as StopRole
+    assert {name for name in made if not is_allowed(statements, Authorization(name, "*", {}))} == set()
+    del data
 
 
 def test_what_cannot_be_stopped_is_one_line_and_the_rest_is_stopped(

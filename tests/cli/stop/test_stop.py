@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
+from config_rule_sandbox.cloudformation.described_stacks import created_stacks
 from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.config.results import Result, results_of
 from config_rule_sandbox.server import Sandbox
@@ -18,8 +19,8 @@ from express_path_cli.automation.exceptions import DENIED_BY_POLICY
 from org.expansion import runbook
 from tests.cli.heal.healing_stack import deployed, make_stack, remove_stack
 from tests.support.command import invoke
-from tests.support.heals import HEAL, RULE, UNDO, Deployment, Vpc, configure_remediation, status, steps
-from tests.support.ledgers import LEDGER
+from tests.support.heals import FUNCTION, HEAL, RULE, UNDO, Deployment, Vpc, configure_remediation, status, steps
+from tests.support.ledgers import LEDGER, LedgerTable
 from tests.support.network import Builder
 
 pytestmark = pytest.mark.slow
@@ -271,6 +272,54 @@ def test_every_stack_of_the_account_is_stopped(deployment: Deployment, sandbox: 
     assert "mode ON (1 stack): started heals of 0 subnets still NON_COMPLIANT; " in started.stdout
     assert deployment.ledger.item(STOP_ID) == {}
     assert dynamodb.scan(TableName="other-ledger")["Items"] == []
+
+
+@pytest.mark.parametrize("status", ["DELETE_COMPLETE", "DELETE_FAILED", "CREATE_FAILED"])
+@pytest.mark.parametrize(
+    "lost", ["ConfigRule", "EvaluateFunction", "PlanFunction", "AutomationRole", "ApprovalDocument"]
+)
+def test_a_stack_that_lacks_parts_is_stopped(deployment: Deployment, lost: str, status: str) -> None:
+    """Its role and its ledger are enough. The status is 2, because another stack may be the one that heals."""
+    [stack] = created_stacks(deployment.sandbox.account_id, deployment.sandbox.region)
+    stack.statuses[lost] = status
+    result = invoke(["stop"])
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (2, f"stopped: {HERE}")
+    assert (
+        f"stack express-path is not a stack of express-path: it{'s' if status == 'DELETE_FAILED' else ''} "
+        in result.stderr
+    )
+    assert deployment.ledger.item(STOP_ID)
+    assert invoke(["start", "--yes"]).exit_code == 2
+    assert deployment.ledger.item(STOP_ID)
+
+
+@pytest.mark.parametrize("state", ["none", "denied", "other"])
+def test_a_stack_whose_function_does_not_name_its_ledger_is_stopped(
+    deployment: Deployment, sandbox: Sandbox, state: str
+) -> None:
+    """Heals are stopped in the ledger of its parameter, and in the one that its function names. The output names both."""
+    remove_stack(sandbox, "express-path")
+    make_stack(sandbox, deployment, "express-path", ledger="", LedgerTableName=LEDGER)
+    other = LedgerTable(sandbox, "other-ledger")
+    if state != "none":
+        sandbox.client("lambda").create_function(
+            FunctionName=FUNCTION,
+            Code={"ZipFile": b"PK\x05\x06" + bytes(18)},
+            Environment={"Variables": {"LEDGER_TABLE_NAME": "other-ledger"}},
+            Role=deployment.given["AutomationAssumeRole"],
+            Handler="handler",
+            Runtime="python3.13",
+        )
+    if state == "denied":
+        sandbox.faults.deny("lambda", "GetFunctionConfiguration")
+    sandbox.calls.clear()
+    result = invoke(["stop"])
+    assert (result.exit_code, f"stopped: {HERE}\n" in result.stdout) == (2, True)
+    assert deployment.ledger.item(STOP_ID)
+    made = [call.operation for call in sandbox.calls]
+    assert made.index("PutItem") < made.index("GetFunctionConfiguration")
+    is_other = state == "other"
+    assert (HERE.replace(LEDGER, "other-ledger") in result.stdout, bool(other.item(STOP_ID))) == (is_other, is_other)
 
 
 def test_nothing_to_stop_is_not_success(sandbox: Sandbox) -> None:
