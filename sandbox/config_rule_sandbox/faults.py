@@ -48,6 +48,7 @@ class _Rule:
     times: int | None
     where: Mapping[str, Any] = field(default_factory=dict)
     action: Callable[[], None] = field(default=lambda: None)
+    served: int = 0
 
     def fits(self, request: Request) -> bool:
         """Return whether this rule applies to a request."""
@@ -109,14 +110,16 @@ class Faults:
         message = message or f"You are not authorized to perform: {service}:{operation}"
         self._add(service, operation, denial(service, message), times, where)
 
-    def throttle(self, service: str, operation: str, times: int | None = None, **where: object) -> None:
-        """Refuse an operation as if it were called too often.
+    def throttle(
+        self, service: str, operation: str, times: int | None = None, *, served: int = 0, **where: object
+    ) -> None:
+        """Refuse an operation as if it were called too often, after `served` calls of it were served.
 
         EC2 answers RequestLimitExceeded with status 503, S3 SlowDown with 503, others ThrottlingException with 400
         (https://docs.aws.amazon.com/ec2/latest/devguide/ec2-api-throttling.html,
         https://docs.aws.amazon.com/AmazonS3/latest/API/ErrorResponses.html).
         """
-        self._add(service, operation, throttling(service), times, where)
+        self._add(service, operation, throttling(service), times, where, served)
 
     def limit_reads(self, size: float, per_second: float) -> None:
         """Throttle EC2's Describe calls: each has a bucket of tokens in each account. AWS's hold 100 and gain 20 a second.
@@ -140,7 +143,10 @@ class Faults:
         with self._lock:
             if self._is_over_limit(request):
                 return throttling(request.service)
-            fitting = [rule for rule in self._rules if rule.fits(request)]
+            known = [rule for rule in self._rules if rule.fits(request)]
+            fitting = [rule for rule in known if not rule.served]
+            for rule in known:
+                rule.served = max(rule.served - 1, 0)
             for rule in fitting:
                 rule.times = None if rule.times is None else rule.times - 1
         for rule in fitting:
@@ -154,9 +160,17 @@ class Faults:
         key = (request.account_id, request.operation)
         return not self._buckets.setdefault(key, _Bucket(size, per_second, size)).take()
 
-    def _add(self, service: str, operation: str, fault: Fault, times: int | None, where: Mapping[str, object]) -> None:
+    def _add(  # the fields of a rule
+        self,
+        service: str,
+        operation: str,
+        fault: Fault,
+        times: int | None,
+        where: Mapping[str, object],
+        served: int = 0,
+    ) -> None:
         with self._lock:
-            self._rules.append(_Rule(service, operation, fault, times, where))
+            self._rules.append(_Rule(service, operation, fault, times, where, served=served))
 
 
 def throttling(service: str) -> Fault:

@@ -82,6 +82,18 @@ def test_throttles_so_many_times(sandbox: Sandbox) -> None:
     assert client.describe_subnets()["Subnets"]
 
 
+def test_throttles_after_so_many_calls(sandbox: Sandbox) -> None:
+    """The calls before are served, and all later ones are throttled."""
+    sandbox.faults.throttle("ec2", "DescribeSubnets", served=2)
+    client = sandbox.client("ec2")
+    for _ in range(2):
+        assert client.describe_subnets()["Subnets"]
+    for _ in range(2):
+        with pytest.raises(ClientError) as raised:
+            client.describe_subnets()
+        assert error_of(raised) == ("RequestLimitExceeded", 503)
+
+
 @pytest.mark.long
 def test_leaves_moto_as_it_was() -> None:
     """Importing the sandbox does not change moto, and every correction is undone when the sandbox ends."""

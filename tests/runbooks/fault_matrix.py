@@ -1,25 +1,21 @@
 """The fault matrix: one step of a runbook goes wrong in one way, then somebody undoes the heal and heals again.
 
-The steps are those of the runbook files. `CELLS` has every combination. A cell raises AssertionError if a promise does not hold, and else returns how the runs ended.
+The steps are those of the runbook files. `CELLS` has every combination, and what somebody does midway at the steps where it
+matters. A cell raises AssertionError if a promise does not hold, and else returns how the runs ended.
 """
 
-import json
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
-from ipaddress import ip_network
-from itertools import chain
 from typing import Any
 
-import pytest
-
-from config_rule_sandbox.networks.central_egress import EVERY_VPC, Hub, attach
 from config_rule_sandbox.ssm.knobs import Trouble
 from config_rule_sandbox.tracing import traced
-from tests.support.heals import APPROVED, FUNCTION, HEAL, UNDO, Approval, Deployment, Run, Vpc, all_steps, status, steps
+from tests.runbooks.bench import Bench
+from tests.runbooks.midway import ACTS
+from tests.support.heals import APPROVED, FUNCTION, HEAL, UNDO, Run, all_steps, status, step, steps
 from tests.support.ledgers import heal_id
-from tests.support.network import Builder
 
 STALE, DELETED = "stale read", "endpoint deleted"
 COLUMNS = (*(trouble.value for trouble in Trouble), STALE, DELETED)
@@ -70,10 +66,10 @@ class Cell:
 
 def _cells() -> Iterator[Cell]:
     for document in (HEAL, UNDO, APPROVED):
-        for name, step in all_steps(document).items():
+        for name, definition in all_steps(document).items():
             if name == "stopped":  # it only ends a run: see test_stop.py
                 continue
-            reads = step["action"] == READS and name != "explain"
+            reads = definition["action"] == READS and name != "explain"
             yield from (
                 Cell(document, name, column)
                 for column in COLUMNS
@@ -81,133 +77,11 @@ def _cells() -> Iterator[Cell]:
                 if (column != STALE or reads)
                 and (column != DELETED or (document == HEAL and name not in ("seeVerdict", "done")))
             )
+    for column, act in ACTS.items():
+        yield from (Cell(document, name, column) for document in (HEAL, UNDO, APPROVED) for name in act.steps(document))
 
 
 CELLS = list(_cells())
-
-
-class Bench:
-    """A VPC to heal, and foreign resources: in another VPC, and another endpoint and a route table in the same one.
-
-    A spoke reaches S3 Express through that route table, so no heal may change it.
-    """
-
-    def __init__(self, deployment: Deployment, builder: Builder, patches: pytest.MonkeyPatch) -> None:
-        """Make the other VPC."""
-        self.deployment, self.builder, self.patches = deployment, builder, patches
-        self.approval: Approval | None = None
-        self._other = Vpc(builder).id
-        builder.endpoint(self._other, deployment.tables(self._other)[-1]["RouteTableId"])
-        self._hub = Hub(builder)
-        self._hub.join(builder)
-        lists = deployment.ec2.describe_prefix_lists()["PrefixLists"]
-        [express] = [found["Cidrs"] for found in lists if found["PrefixListName"].endswith(".s3express")]
-        self._addresses = chain.from_iterable(ip_network(block).hosts() for block in express)
-        self.renew()
-
-    def renew(self) -> None:
-        """Make another VPC to heal."""
-        self.vpc = Vpc(self.builder, tables=2)
-        self.builder.endpoint(self.vpc.id, *self.vpc.tables, service="s3")
-        attachment = attach(self.builder, self._hub.gateway, self.vpc.id, self.vpc.subnets[1])
-        self._hub.lead(f"{next(self._addresses)}/32", attachment)
-        self.builder.route(self.vpc.tables[1], EVERY_VPC, TransitGatewayId=self._hub.gateway)
-        self.foreign, self.before = self.described_foreign(), self.described_table()
-
-    def described_table(self) -> str:
-        """Return the description of the route table to heal."""
-        return json.dumps(self._table(self.vpc.table), default=str)
-
-    def described_foreign(self) -> str:
-        """Return the description of everything that no heal and no undo may change."""
-        endpoints = self.deployment.ec2.describe_vpc_endpoints()["VpcEndpoints"]
-        others = [
-            found for found in endpoints if found["VpcId"] == self.vpc.id and found["ServiceName"].endswith(".s3")
-        ]
-        other_vpc = self.deployment.tables(self._other), self.deployment.endpoints(self._other)
-        return json.dumps([other_vpc, others, self._table(self.vpc.tables[1])], default=str)
-
-    def _table(self, table_id: str) -> dict[str, Any]:
-        [found] = [table for table in self.deployment.tables(self.vpc.id) if table["RouteTableId"] == table_id]
-        return found
-
-    @property
-    def endpoints(self) -> list[str]:
-        """The S3 Express endpoints of the VPC to heal."""
-        return [str(endpoint["VpcEndpointId"]) for endpoint in self.deployment.endpoints(self.vpc.id)]
-
-    @property
-    def is_associated(self) -> bool:
-        """Whether the table to heal has a route to an S3 Express endpoint."""
-        return any(self.vpc.table in tables for tables in self.deployment.associations(self.vpc.id).values())
-
-    @property
-    def record(self) -> dict[str, Any]:
-        """The ledger's item of the table to heal."""
-        return self.deployment.ledger.item(f"TABLE#{self.vpc.table}")
-
-    def require_approval(self) -> None:
-        """Put the stack in mode APPROVAL."""
-        self.approval = Approval(self.deployment, self.patches.setenv)
-
-    def heal(self) -> Run:
-        """Heal the subnet, approved if that is necessary."""
-        if self.approval:
-            self.approval.approve(self.vpc.subnet)
-        return self.deployment.heal(self.vpc.subnet)
-
-    def ask(self, answer: str = "Approve", **more: str) -> Run:
-        """Run the approval runbook, and answer its request; with an empty answer, do not."""
-        assert self.approval
-        if not answer:
-            return self.approval.run(self.vpc.subnet, **more)
-        return self.approval.answer(self.approval.start(self.vpc.subnet, **more), answer)
-
-    def undo(self, run_id: str) -> str:
-        """Undo a heal, check everything that an undo promises, and return how it ended."""
-        run_item = self.deployment.ledger.item(f"RUN#{run_id}")
-        table, endpoints = self.described_table(), self.endpoints
-        calls = self.deployment.sandbox.calls
-        modified = len(calls.of("ec2", "ModifyVpcEndpoint"))
-        run = self.deployment.undo(run_id)
-        message = str(run.get("FailureMessage", ""))
-        assert self.described_foreign() == self.foreign, "the undo changed something foreign"
-        if "associatedAt" in run_item:
-            assert status(run) == "Success", message
-            assert self.described_table() == self.before, "the route table is not as before"
-            return "undone"
-        assert len(calls.of("ec2", "ModifyVpcEndpoint")) == modified, "an open intention was undone"
-        assert self.described_table() == table, "the undo of an open intention changed the route table"
-        if status(run) == "Success":
-            assert run_item["createdEndpoint"] is True
-            return "unused endpoint deleted"
-        assert self.endpoints == endpoints, "the undo of an open intention deleted an endpoint"
-        if not run_item:
-            assert "the ledger has no such run" in message, message
-            return "nothing to undo"
-        for text in ("BLOCKED", "CloudTrail", run_id):
-            assert text in message, message
-        return "blocked"
-
-    def heal_and_undo(self) -> str:
-        """Heal by a person, check that the table uses an endpoint, undo its last heal, and return how that ended."""
-        run = self.heal()
-        assert status(run) == "Success", run.get("FailureMessage")
-        assert (self.is_associated, self.record["state"]) == (True, "HEALED")
-        assert self.described_foreign() == self.foreign, "the heal changed something foreign"
-        self._check_hub()
-        return self.undo(self.record["healRunId"])
-
-    def _check_hub(self) -> None:
-        """Check that a heal leaves the table of the spokes' traffic alone, also if a team gave it the endpoint."""
-        hub_table = self.vpc.tables[1]
-        has_endpoint = any(hub_table in tables for tables in self.deployment.associations(self.vpc.id).values())
-        run = self.deployment.heal(self.vpc.subnets[1])
-        if has_endpoint:
-            assert status(run) == "Success", run.get("FailureMessage")
-        else:
-            assert "TRANSIT_TRAFFIC" in str(run.get("FailureMessage")), "a heal of the hub was not blocked"
-        assert self.described_foreign() == self.foreign, "a heal of the hub changed something foreign"
 
 
 def play(cell: Cell, bench: Bench) -> str:
@@ -216,6 +90,7 @@ def play(cell: Cell, bench: Bench) -> str:
     if cell.column != STALE:
         with game.troubled():
             run = game.run()
+        game.check(run)
         return game.end(run)
     with bench.deployment.sandbox.observed_reads() as seen:
         during = _noting(bench, cell, lambda: len(seen.reads))
@@ -258,6 +133,7 @@ class _Game:
         """Bring about the situation of the cell."""
         self.cell, self.bench = cell, bench
         self.deployment = bench.deployment
+        self.act, self.seen = ExitStack(), ""
         getattr(self, "_" + cell.situation.replace(" ", "_"), lambda: None)()
 
     def run(self) -> Run:
@@ -272,22 +148,44 @@ class _Game:
     def troubled(self) -> Iterator[None]:
         """Let the run meet the trouble, and check that it does."""
         automation = self.deployment.automation
-        if self.cell.column != DELETED:
+        if self.cell.column in {*Trouble}:
             with automation.disturbing(self.cell.document, self.cell.step, Trouble(self.cell.column)) as disturbance:
                 yield
             assert disturbance.met, f"the run skips {self.cell.step}"
             return
         met: list[str] = []
-        automation.knobs.before_step = partial(self._delete, met)
+        automation.knobs.before_step = partial(self._meet, met)
         yield
         automation.knobs.before_step = None
         assert met, f"the run skips {self.cell.step}"
 
-    def _delete(self, met: list[str], document: str, step: str) -> None:
-        if (document, step) == (self.cell.document, self.cell.step) and not met:
-            met.append(step)
+    def _meet(self, met: list[str], document: str, step: str) -> None:
+        """Do right before the step what the cell says."""
+        if (document, step) != (self.cell.document, self.cell.step) or met:
+            return
+        met.append(step)
+        if self.cell.column == DELETED:
             if endpoints := self.bench.endpoints:
                 self.deployment.ec2.delete_vpc_endpoints(VpcEndpointIds=endpoints)
+            return
+        self.act.enter_context(ACTS[self.cell.column].begin(self.bench, document))
+        self.seen = self.deployment.described(self.bench.vpc.id)
+
+    def check(self, run: Run) -> None:
+        """Check what is promised right after the run, and then take back what somebody did midway."""
+        bench, document, name = self.bench, self.cell.document, self.cell.step
+        bench.check_ledgers()
+        if self.cell.column not in ACTS:
+            return
+        assert bench.described_foreign() == bench.foreign, "the run changed something foreign"
+        if name in ACTS[self.cell.column].last.get(document, ()):
+            assert self.deployment.described(bench.vpc.id) == self.seen, f"the run changed something after {name}"
+        if self.cell.column.startswith("throttled"):
+            assert step(run, name)["StepStatus"] == "Failed", f"{name} was not throttled"
+        assert document == UNDO or status(run) != "Success" or bench.is_associated, (
+            "the run succeeded with nothing healed"
+        )
+        self.act.close()
 
 
 class _Heal(_Game):
@@ -335,7 +233,8 @@ class _Undo(_Game):
         message = str(again.get("FailureMessage", ""))
         assert status(again) == "Success" or "undid it already" in message, message
         assert bench.described_table() == bench.before, "the route table is not as before"
-        assert bench.endpoints == [] or self.cell.situation == "used again", "the endpoint was not deleted"
+        may_stay = self.cell.situation == "used again" or (self.cell.column in ACTS and status(run) == "Success")
+        assert bench.endpoints == [] or may_stay, "the endpoint was not deleted"
         assert "undoRunId" in self.deployment.ledger.item(f"RUN#{heal_id}")
         finished = "nothing left" if "undid it already" in message else "undone"
         return f"{status(run)}; again: {finished}; heal: {bench.heal_and_undo()}"
@@ -396,16 +295,19 @@ class _Ask(_Game):
 
 
 def table(outcomes: dict[Cell, str]) -> Iterator[str]:
-    """Yield the lines of the matrix: a row for each step, and a legend of the outcomes."""
+    """Yield the lines of the matrix: a row for each step, first with the troubles and then with the acts of others."""
     letters: dict[str, str] = {}
     for outcome in outcomes.values():
         letters.setdefault(outcome, f"{len(letters) + 1:>2}")
     width = max((len(cell.step) for cell in outcomes), default=0)
-    for document in dict.fromkeys(cell.document for cell in outcomes):
-        yield f"{document}"
-        yield f"  {'step':{width}}  " + "  ".join(f"{column:>16}" for column in COLUMNS)
-        for step in dict.fromkeys(cell.step for cell in outcomes if cell.document == document):
-            shown = (letters.get(outcomes.get(Cell(document, step, column), ""), "-") for column in COLUMNS)
-            yield f"  {step:{width}}  " + "  ".join(f"{letter:>16}" for letter in shown)
-        yield ""
+    for columns in (COLUMNS, tuple(ACTS)):
+        cells = [cell for cell in outcomes if cell.column in columns]
+        for document in dict.fromkeys(cell.document for cell in cells):
+            yield f"{document}"
+            yield f"  {'step':{width}}  " + "  ".join(columns)
+            for step_name in dict.fromkeys(cell.step for cell in cells if cell.document == document):
+                found = {column: outcomes.get(Cell(document, step_name, column), "") for column in columns}
+                shown = (f"{letters.get(outcome, '-'):>{len(column)}}" for column, outcome in found.items())
+                yield f"  {step_name:{width}}  " + "  ".join(shown)
+            yield ""
     yield from (f"{letter}  {outcome}" for outcome, letter in letters.items())

@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.runbooks.fault_matrix import CELLS, Bench, Cell, play
+from tests.runbooks.bench import Bench
+from tests.runbooks.fault_matrix import CELLS, Cell, play
 from tests.support.heals import Deployment
 from tests.support.network import Builder
 
