@@ -61,7 +61,7 @@ acceptance: $(VENV) $(TOOLS) ## Deploy and heal in the sandbox, or in an account
 	@.venv/bin/python -m acceptance
 acceptance-clean: $(VENV) ## Delete what the acceptance run RUN=... has left in an account.
 	@CLEAN=1 .venv/bin/python -m acceptance
-faults: $(VENV) ## Let each step of each runbook go wrong in each way, and print the result of the heals and undos.
+faults: $(VENV) ## Let each step of each runbook go wrong, let others interfere with it, and print the result of the heals and undos.
 	.venv/bin/python -m pytest -q --no-header -n auto tests/runbooks/faults.py
 answers: $(VENV) ## Play the story with each answer that AWS may give where nothing says which, and print what becomes of it.
 	.venv/bin/python -m pytest -q --no-header -n auto --show-capture=no tests/answers/play.py

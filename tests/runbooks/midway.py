@@ -22,7 +22,9 @@ from tests.support.ledgers import LEDGER, LedgerTable
 CHANGES = ("CreateVpcEndpoint", "ModifyVpcEndpoint", "DeleteVpcEndpoints")
 """The changes that runbooks make in EC2."""
 
-OTHER_POLICY = {"Statement": [{"Effect": "Allow", "Principal": "*", "Action": "s3express:*", "Resource": "arn:aws:*"}]}
+OWNER = {"Key": "aws:cloudformation:stack-name", "Value": "network"}
+ONE_BUCKET = "arn:aws:s3express:us-east-1:123456789012:bucket/data--use1-az4--x-s3"
+OTHER_POLICY = {"Statement": [{"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": ONE_BUCKET}]}
 OTHER_LEDGER = "other-ledger"
 
 
@@ -38,17 +40,17 @@ def cancel(bench: Bench, document: str) -> Iterator[None]:
 
 @contextmanager
 def tag_endpoint(bench: Bench, _document: str) -> Iterator[None]:
-    """Adopt the endpoint in a tool that tags what it owns."""
+    """Adopt the endpoint in a stack."""
     [endpoint_id] = bench.endpoints
-    bench.builder.tag(endpoint_id, "managed-by", "terraform")
+    bench.builder.tag(endpoint_id, OWNER["Key"], OWNER["Value"])
     yield
     if bench.endpoints:
-        bench.builder.ec2.delete_tags(Resources=[endpoint_id], Tags=[{"Key": "managed-by"}])
+        bench.builder.ec2.delete_tags(Resources=[endpoint_id], Tags=[OWNER])
 
 
 @contextmanager
 def change_policy(bench: Bench, _document: str) -> Iterator[None]:
-    """Replace the endpoint's policy by one that allows less."""
+    """Replace the endpoint's policy by one that allows only one bucket."""
     [endpoint] = bench.deployment.endpoints(bench.vpc.id)
     change = partial(bench.builder.ec2.modify_vpc_endpoint, VpcEndpointId=endpoint["VpcEndpointId"])
     change(PolicyDocument=json.dumps(OTHER_POLICY))
@@ -59,10 +61,10 @@ def change_policy(bench: Bench, _document: str) -> Iterator[None]:
 
 @contextmanager
 def tag_table(bench: Bench, _document: str) -> Iterator[None]:
-    """Adopt the route table in a tool that tags what it owns."""
-    bench.builder.tag(bench.vpc.table, "managed-by", "terraform")
+    """Adopt the route table in a stack."""
+    bench.builder.tag(bench.vpc.table, OWNER["Key"], OWNER["Value"])
     yield
-    bench.builder.ec2.delete_tags(Resources=[bench.vpc.table], Tags=[{"Key": "managed-by"}])
+    bench.builder.ec2.delete_tags(Resources=[bench.vpc.table], Tags=[OWNER])
 
 
 @contextmanager
@@ -80,7 +82,7 @@ def delete_table(bench: Bench, _document: str) -> Iterator[None]:
     deleted, bench.vpc.tables[0] = bench.vpc.table, bench.builder.table(bench.vpc.id, NatGatewayId=bench.vpc.nat)
     _associate(bench, bench.vpc.table)
     bench.builder.ec2.delete_route_table(RouteTableId=deleted)
-    bench.before = bench.described_table()
+    bench.before, bench.foreign = bench.described_table(), bench.described_foreign()
     yield
 
 
@@ -216,6 +218,14 @@ class _Behind(datetime):
 
 
 @contextmanager
+def overtake(bench: Bench, document: str) -> Iterator[None]:
+    """Heal in another run, for whose invocations of the plan function the claim of this run has expired."""
+    with set_clock(bench, document, _Ahead):
+        bench.heal()
+    yield
+
+
+@contextmanager
 def set_clock(bench: Bench, _document: str, clock: type[datetime]) -> Iterator[None]:
     """Let the plan function's clock differ from Systems Manager's, and from its own at the steps before."""
     for module in (healing, heal_reader):
@@ -275,8 +285,8 @@ ACTS: dict[str, Act] = {
     ),
     "table tagged": Act(
         tag_table,
-        last={HEAL: ("confirmPlan", "findElected", "findTarget"), UNDO: ("checkClaim",)},
-        late={HEAL: ("associate",), UNDO: ("disassociate",)},
+        last={UNDO: ("checkClaim",)},
+        late={HEAL: ("findTarget", "associate"), UNDO: ("disassociate",)},  # a heal may use a table of a stack
     ),
     "subnet moved": Act(
         move_subnet,
@@ -334,6 +344,13 @@ ACTS: dict[str, Act] = {
             HEAL: ("makePlan", "confirmPlan", "findTarget", "verifyPath"),
             UNDO: ("makePlan", "findRest"),
             APPROVED: ("makePlan", "heal"),
+        },
+    ),
+    "overtaken": Act(
+        overtake,
+        late={
+            HEAL: ("confirmPlan", "create", "findTarget", "associate", "recordAssociated", "verify"),
+            UNDO: ("checkClaim", "rest", "deleteEndpoint"),
         },
     ),
 }
