@@ -13,6 +13,7 @@ from functools import partial
 
 from express_path import healing
 from express_path.adapters import heal_reader, heal_steps
+from express_path.adapters.heal_steps import CONTRACT
 from express_path.handlers import plan_heal
 from org.expansion import runbook
 from tests.runbooks.bench import Bench
@@ -26,6 +27,7 @@ OWNER = {"Key": "aws:cloudformation:stack-name", "Value": "network"}
 ONE_BUCKET = "arn:aws:s3express:us-east-1:123456789012:bucket/data--use1-az4--x-s3"
 OTHER_POLICY = {"Statement": [{"Effect": "Allow", "Principal": "*", "Action": "*", "Resource": ONE_BUCKET}]}
 OTHER_LEDGER = "other-ledger"
+OTHER_CONTRACT = f"{CONTRACT}0"
 
 
 @contextmanager
@@ -134,15 +136,15 @@ def require_approval(bench: Bench, _document: str) -> Iterator[None]:
     """Update the stack to mode APPROVAL, with new default versions of the runbooks."""
     if not bench.approval:
         bench.require_approval()
-    _update_runbooks(bench, heal_steps.CONTRACT)
+    _update_runbooks(bench, CONTRACT)
     yield
 
 
 @contextmanager
 def release(bench: Bench, _document: str) -> Iterator[None]:
     """Update the stack to a release whose plan function does not understand the runbooks of this one."""
-    bench.patches.setattr(heal_steps, "CONTRACT", "2")
-    _update_runbooks(bench, "2")
+    bench.patches.setattr(heal_steps, "CONTRACT", OTHER_CONTRACT)
+    _update_runbooks(bench, OTHER_CONTRACT)
     yield
 
 
@@ -151,7 +153,7 @@ def _update_runbooks(bench: Bench, contract: str) -> None:
     ssm = bench.deployment.ssm
     for name in _runbooks(bench):
         content = json.dumps({**runbook(name), "description": "Updated."}).replace(
-            '"contract": "1"', f'"contract": "{contract}"'
+            f'"contract": "{CONTRACT}"', f'"contract": "{contract}"'
         )
         made = ssm.update_document(Name=name, Content=content, DocumentVersion="$LATEST", DocumentFormat="JSON")
         ssm.update_document_default_version(Name=name, DocumentVersion=made["DocumentDescription"]["DocumentVersion"])
