@@ -24,7 +24,7 @@ from org.policies import IN_ONE_ACCOUNT, as_policy
 ROOT = Path(__file__).parent.parent
 FUNCTIONS = ROOT / "functions"
 PREFIX = "aws-sam-cli-managed-default"
-"""How the name of the bucket begins in which SAM keeps code. It is the only one that deployer-policy.json has."""
+"""How the name of the bucket begins in which SAM keeps code. deployer-policy.json allows uploads below the name of the stack."""
 STACK_NAME = "express-path"
 
 
@@ -58,7 +58,8 @@ def deploy(sandbox: Sandbox) -> Deployed:
         archive = Path(folder) / "code.zip"
         write_archive(FUNCTIONS / "express_path", archive)
         code = archive.read_bytes()
-    key, bucket, s3 = f"{hashlib.sha256(code).hexdigest()}.zip", f"{PREFIX}-{sandbox.region}", sandbox.client("s3")
+    key = f"{STACK_NAME}/{hashlib.sha256(code).hexdigest()}.zip"
+    bucket, s3 = f"{PREFIX}-{sandbox.region}", sandbox.client("s3")
     s3.create_bucket(Bucket=bucket)
     s3.put_object(Bucket=bucket, Key=key, Body=code)
     prepare(sandbox)

@@ -167,6 +167,8 @@ IN_ONE_ACCOUNT = (
 """What a person may do with the stack of one account: the same, heals, and stacks with LedgerTableName."""
 
 _ARN = "arn:${AWS::Partition}"
+OF_OUR_FUNCTIONS = {"ArnLike": {"lambda:FunctionArn": "arn:aws:lambda:*:*:function:express-path-*"}}
+"""A condition on event source mappings, whose ARNs do not say of which function they are."""
 DEPLOYER = (
     Statement(
         "Stacks",
@@ -174,7 +176,6 @@ DEPLOYER = (
         [
             f"{_ARN}:cloudformation:*:${{AWS::AccountId}}:stack/express-path/*",
             f"{_ARN}:cloudformation:*:${{AWS::AccountId}}:stack/express-path-*/*",
-            f"{_ARN}:cloudformation:*:${{AWS::AccountId}}:stack/aws-sam-cli-managed-default/*",
         ],
     ),
     Statement(
@@ -185,24 +186,40 @@ DEPLOYER = (
             f"{_ARN}:cloudformation:*:aws:transform/Serverless-2016-10-31",
         ],
     ),
-    Statement("SamBucket", "s3:*", f"{_ARN}:s3:::aws-sam-cli-managed-default-*"),
+    Statement(
+        "SamUploads",
+        "s3:*",
+        [
+            f"{_ARN}:s3:::aws-sam-cli-managed-default-*/express-path/*",
+            f"{_ARN}:s3:::aws-sam-cli-managed-default-*/express-path-*/*",
+        ],
+    ),
+    Statement(
+        "SamLists",
+        "s3:ListBucket",
+        f"{_ARN}:s3:::aws-sam-cli-managed-default-*",
+        {"StringLike": {"s3:prefix": ["express-path/*", "express-path-*/*"]}},
+    ),
     Statement("Functions", "lambda:*", f"{_ARN}:lambda:*:${{AWS::AccountId}}:function:express-path-*"),
     Statement(
         "NewEventSources",
         "lambda:CreateEventSourceMapping",
         "*",
-        {"ArnLike": {"lambda:FunctionArn": "arn:aws:lambda:*:*:function:express-path-*"}},
+        OF_OUR_FUNCTIONS,
     ),
     Statement(
         "EventSources",
         [
             "lambda:DeleteEventSourceMapping",
             "lambda:GetEventSourceMapping",
-            "lambda:ListTags",
-            "lambda:TagResource",
-            "lambda:UntagResource",
             "lambda:UpdateEventSourceMapping",
         ],
+        f"{_ARN}:lambda:*:${{AWS::AccountId}}:event-source-mapping:*",
+        OF_OUR_FUNCTIONS,
+    ),
+    Statement(
+        "EventSourceTags",
+        ["lambda:ListTags", "lambda:TagResource", "lambda:UntagResource"],
         f"{_ARN}:lambda:*:${{AWS::AccountId}}:event-source-mapping:*",
     ),
     Statement("Ledger", "dynamodb:*", f"{_ARN}:dynamodb:*:${{AWS::AccountId}}:table/express-path-*"),
@@ -269,7 +286,13 @@ DEPLOYER = (
 BOUNDARY = (
     Statement(
         "OnlyRolesWithTheBoundary",
-        ["iam:AttachRolePolicy", "iam:CreateRole", "iam:PutRolePermissionsBoundary", "iam:PutRolePolicy"],
+        [
+            "iam:AttachRolePolicy",
+            "iam:CreateRole",
+            "iam:PutRolePermissionsBoundary",
+            "iam:PutRolePolicy",
+            "iam:UpdateAssumeRolePolicy",
+        ],
         f"{_ARN}:iam::${{AWS::AccountId}}:role/express-path/*",
         {"StringNotEquals": {"iam:PermissionsBoundary": "PERMISSIONS-BOUNDARY-ARN"}},
         effect="Deny",

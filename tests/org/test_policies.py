@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from config_rule_sandbox.iam.policies import Authorization, is_allowed
+from config_rule_sandbox.iam.reference import action, matching
 from org.policies import EXAMPLE_ACCOUNT, FILES, IN_ONE_ACCOUNT, as_policy, written
 from tests.support.iam import actions, faults
 from tests.support.template import ROOT, expanded, source
@@ -16,6 +17,12 @@ DENIED: list[dict[str, Any]] = json.loads(
     (ROOT / "deployer-boundary-policy.json").read_text(encoding="utf-8").replace("PERMISSIONS-BOUNDARY-ARN", BOUNDARY)
 )["Statement"]
 ROLE = "arn:aws:iam::111122223333:role/express-path/automation/anything"
+BOUNDARY_KEY = "iam:PermissionsBoundary"
+TAKES_AWAY_ONLY = {
+    *("iam:DeleteRole", "iam:DeleteRolePolicy", "iam:DetachRolePolicy"),
+    *("iam:UpdateRole", "iam:UpdateRoleDescription"),  # the duration of sessions, and the description
+}
+"""What gives a role no permission, and nobody the role."""
 PAGES = [ROOT / "SECURITY.md", *(ROOT / "docs").rglob("*.md")]
 
 
@@ -55,7 +62,7 @@ def test_the_policy_of_one_account_reads_the_function_of_any_stack(function: str
 
 
 @pytest.mark.parametrize(
-    ("action", "boundary", "allowed"),
+    ("name", "boundary", "allowed"),
     [
         ("iam:CreateRole", BOUNDARY, True),
         ("iam:CreateRole", "", False),
@@ -65,15 +72,26 @@ def test_the_policy_of_one_account_reads_the_function_of_any_stack(function: str
         ("iam:AttachRolePolicy", "", False),
         ("iam:PutRolePermissionsBoundary", "arn:aws:iam::aws:policy/AdministratorAccess", False),
         ("iam:DeleteRolePermissionsBoundary", BOUNDARY, False),
+        ("iam:UpdateAssumeRolePolicy", BOUNDARY, True),
+        ("iam:UpdateAssumeRolePolicy", "", False),
         ("iam:DeleteRole", "", True),
     ],
 )
-def test_a_deployer_is_held_to_the_boundary(action: str, boundary: str, *, allowed: bool) -> None:
+def test_a_deployer_is_held_to_the_boundary(name: str, boundary: str, *, allowed: bool) -> None:
     """Without the second policy, everything here is allowed."""
-    wanted = Authorization(action, ROLE, {"iam:PermissionsBoundary": [boundary]} if boundary else {})
+    wanted = Authorization(name, ROLE, {"iam:PermissionsBoundary": [boundary]} if boundary else {})
     assert is_allowed(DEPLOYER, wanted)
     assert is_allowed([*DEPLOYER, *DENIED], wanted) is allowed
     assert [fault for row in DENIED for fault in faults(row, of_person=True)] == []
+
+
+def test_no_role_without_the_boundary_gains_anything() -> None:
+    """What a deployer may do with roles that have no boundary, wherever IAM says which boundary a role has."""
+    wanted = [action(name) for name in matching("iam:*")]
+    with_boundary = [known.name for known in wanted if BOUNDARY_KEY in known.keys]
+    allowed = {name for name in with_boundary if is_allowed([*DEPLOYER, *DENIED], Authorization(name, ROLE))}
+    assert "iam:CreateRole" in with_boundary
+    assert {name for name in allowed if not action(name).is_read} == TAKES_AWAY_ONLY
 
 
 def test_roles_of_the_stacks_have_the_boundary() -> None:
