@@ -220,7 +220,7 @@ class Artifact:
                 yield Problem(
                     CheckReason.BUCKET_UNREADABLE,
                     f"the account cannot read {self.key} in the artifact bucket {bucket}, it is not there, or the bucket is "
-                    f"not one of account {self.owner}",
+                    f"not one of account {self.owner} (--artifact-account)",
                 )
             else:
                 raise

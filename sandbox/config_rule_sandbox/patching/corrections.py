@@ -8,7 +8,7 @@ from config_rule_sandbox.ec2 import core_networks
 from config_rule_sandbox.iam import denials, unchecked
 from config_rule_sandbox.patching import speed
 from config_rule_sandbox.patching.patches import Patches
-from config_rule_sandbox.s3 import bucket_policies, directory_buckets
+from config_rule_sandbox.s3 import bucket_owners, bucket_policies, directory_buckets
 from config_rule_sandbox.security_hub import operations as security_hub
 from config_rule_sandbox.service_quotas import quotas
 
@@ -16,6 +16,7 @@ CORRECTIONS = (
     speed.apply,
     denials.apply,
     unchecked.apply,
+    bucket_owners.apply,
     bucket_policies.apply,
     config.apply,
     core_networks.apply,
