@@ -1,8 +1,7 @@
-"""The permissions of people: those of the operator's role, of who deploys, and of who uses the stack of one account.
+"""The permissions of people: the operator's and the auditor's role, who deploys, and who uses the stack of one account.
 
-`python -m org.policies` writes them into org/operator-role.yaml, deployer-policy.json, deployer-boundary-policy.json, and
-docs/troubleshoot.md. Resources are
-written as for Fn::Sub, and conditions and lists are as IAM has them.
+`python -m org.policies` writes them into the files of FILES. Resources are written as for Fn::Sub, and conditions and lists are
+as IAM has them.
 """
 
 import json
@@ -14,12 +13,22 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 ROLE_FILE, PAGE_FILE = "org/operator-role.yaml", "docs/troubleshoot.md"
+AUDIT_ROLE_FILE, AUDIT_PAGE_FILE = "org/audit-role.yaml", "docs/organization.md"
 DEPLOYER_FILE, BOUNDARY_FILE = "deployer-policy.json", "deployer-boundary-policy.json"
-FILES = (ROLE_FILE, DEPLOYER_FILE, BOUNDARY_FILE, PAGE_FILE)
+FILES = (ROLE_FILE, AUDIT_ROLE_FILE, DEPLOYER_FILE, BOUNDARY_FILE, PAGE_FILE, AUDIT_PAGE_FILE)
 BEGIN, END = "generated: org/policies.py", "end of what is generated"
 """The text of the comments around what is written into a file."""
 EXAMPLE_ACCOUNT = "111122223333"
-"""The account in the policy of the page."""
+"""The account in the policies of pages."""
+EXAMPLES = {
+    "AWS::Partition": "aws",
+    "RuleName": "",
+    "LedgerTableName": "express-path-*",
+    "ArtifactBucketPrefix": "example-express-path",
+    "EndpointPolicyParameter": "/network/endpoint-policy",
+    "NetworkRoleArn": "arn:aws:iam::999988887777:role/express-path/example-network-role",
+}
+"""What stands for the parameters of the templates in the policies of pages."""
 
 HEAL, APPROVAL, UNDO = (
     "AddS3ExpressGatewayEndpoint",
@@ -46,7 +55,10 @@ def _starting(*names: str) -> Sequence[str]:
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A statement of a policy. why: a comment, for what the statement does not say."""
+    """A statement of a policy. why: a comment, for what the statement does not say.
+
+    only: the condition of the template under which the role has the statement, empty for always.
+    """
 
     sid: str
     actions: str | Sequence[str]
@@ -54,6 +66,7 @@ class Statement:
     condition: Mapping[str, Any] = field(default_factory=dict)
     why: str = ""
     effect: str = "Allow"
+    only: str = ""
 
     def fields(self, values: Mapping[str, str]) -> dict[str, Any]:
         """Return the statement as IAM has it, with values for what Fn::Sub would fill in."""
@@ -154,6 +167,98 @@ OPERATOR = (
 )
 """What the operator of a roll-out may do in each account: stop, start, list, and undo heals."""
 
+_ARN = "arn:${AWS::Partition}"
+AUDITOR = (
+    Statement(
+        "CheckInAccount",
+        [
+            "cloudformation:DescribeStackResources",
+            "cloudformation:DescribeStacks",
+            "cloudformation:ListStackResources",
+            "cloudwatch:DescribeAlarms",
+            "config:DescribeConfigRules",
+            "config:DescribeConfigurationRecorderStatus",
+            "config:DescribeConfigurationRecorders",
+            "config:DescribeDeliveryChannels",
+            "config:ListConfigurationRecorders",
+            "ec2:DescribePrefixLists",
+            "ec2:DescribeRegions",
+            "ec2:DescribeVpcEndpoints",
+            "sns:GetSubscriptionAttributes",
+            "sns:GetTopicAttributes",
+            "sns:ListSubscriptionsByTopic",
+            "ssm:ListDocuments",
+        ],
+        "*",
+        why="org check. Before a roll-out, nothing that it looks for has a known name.",
+    ),
+    Statement(
+        "ReadCode",
+        ["s3:GetObject", "s3:ListBucket"],
+        [f"{_ARN}:s3:::${{ArtifactBucketPrefix}}-*", f"{_ARN}:s3:::${{ArtifactBucketPrefix}}-*/*"],
+    ),
+    Statement("ReadTrustOfNetworkRole", "iam:GetRole", f"{_ARN}:iam::${{AWS::AccountId}}:role/express-path/*"),
+    Statement(
+        "ReadEndpointPolicy",
+        "ssm:GetParameter",
+        f"{_ARN}:ssm:*:${{AWS::AccountId}}:parameter${{EndpointPolicyParameter}}",
+        only="HasEndpointPolicy",
+    ),
+    Statement(
+        "ReadFunctions",
+        "lambda:GetFunctionConfiguration",
+        f"{_ARN}:lambda:*:${{AWS::AccountId}}:function:StackSet-express-path-*",
+        why="org check and org status. The environment of other functions may contain secrets.",
+    ),
+    Statement(
+        "ReadSweeps",
+        "logs:FilterLogEvents",
+        f"{_ARN}:logs:*:${{AWS::AccountId}}:log-group:StackSet-express-path-*",
+        why="org status",
+    ),
+    Statement(
+        "ShadowInAccount",
+        ["config:GetComplianceDetailsByConfigRule", "config:GetComplianceDetailsByResource"],
+        "*",
+        why="org shadow, with the permissions of a scan",
+    ),
+    Statement(
+        "ReadNetwork",
+        [
+            "ec2:DescribeInstanceTypes",
+            "ec2:DescribeInstances",
+            "ec2:DescribeManagedPrefixLists",
+            "ec2:DescribeNatGateways",
+            "ec2:DescribeNetworkInterfaces",
+            "ec2:DescribePrefixLists",
+            "ec2:DescribeRouteTables",
+            "ec2:DescribeSubnets",
+            "ec2:DescribeTransitGatewayAttachments",
+            "ec2:DescribeTransitGatewayVpcAttachments",
+            "ec2:DescribeVpcEndpoints",
+            "ec2:DescribeVpcs",
+            "ec2:GetManagedPrefixListEntries",
+            "ec2:GetTransitGatewayPolicyTableEntries",
+            "ec2:SearchTransitGatewayRoutes",
+            "network-firewall:DescribeFirewall",
+            "network-firewall:DescribeVpcEndpointAssociation",
+            "network-firewall:ListFirewalls",
+            "network-firewall:ListVpcEndpointAssociations",
+            "ram:ListResources",
+            "s3express:ListAllMyDirectoryBuckets",
+        ],
+        "*",
+    ),
+    Statement(
+        "FollowTransitGateways",
+        "sts:AssumeRole",
+        "${NetworkRoleArn}",
+        why="Its trust policy admits roles with the path /express-path/.",
+        only="HasNetworkRole",
+    ),
+)
+"""What the auditor of a roll-out may read in each account: org check, org status, and org shadow."""
+
 IN_ONE_ACCOUNT = (
     *OPERATOR,
     Statement("Heal", "ssm:StartAutomationExecution", _starting(HEAL, APPROVAL)),
@@ -166,9 +271,9 @@ IN_ONE_ACCOUNT = (
 )
 """What a person may do with the stack of one account: the same, heals, and stacks with LedgerTableName."""
 
-_ARN = "arn:${AWS::Partition}"
 OF_OUR_FUNCTIONS = {"ArnLike": {"lambda:FunctionArn": "arn:aws:lambda:*:*:function:express-path-*"}}
 """A condition on event source mappings, whose ARNs do not say of which function they are."""
+
 DEPLOYER = (
     Statement(
         "Stacks",
@@ -310,9 +415,9 @@ https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_boundaries.html
 """
 
 
-def as_policy(statements: Sequence[Statement], account_id: str, ledger: str = "express-path-*") -> str:
+def as_policy(statements: Sequence[Statement], account_id: str) -> str:
     """Return statements as a policy in JSON, for a rule with the default name."""
-    values = {"AWS::Partition": "aws", "AWS::AccountId": account_id, "RuleName": "", "LedgerTableName": ledger}
+    values = EXAMPLES | {"AWS::AccountId": account_id}
     rows = [statement.fields(values) for statement in statements]
     text = json.dumps({"Version": "2012-10-17", "Statement": rows}, indent=2)
     # A list of one line where it fits.
@@ -323,12 +428,22 @@ def as_template(statements: Sequence[Statement]) -> Iterator[str]:
     """Yield the lines of statements in a template of CloudFormation."""
     for statement in statements:
         yield from (f"# {line}" for line in statement.why.splitlines())
-        yield f"- Sid: {statement.sid}"
-        yield f"  Effect: {statement.effect}"
-        yield from _listed("Action", statement.actions, "")
-        yield from _listed("Resource", statement.resources, "!Sub ")
-        if statement.condition:
-            yield f"  Condition: {json.dumps(statement.condition)}"
+        if statement.only:
+            yield "- !If"
+            yield f"  - {statement.only}"
+            yield from (f"  {line}" for line in _in_template(statement))
+            yield "  - !Ref AWS::NoValue"
+        else:
+            yield from _in_template(statement)
+
+
+def _in_template(statement: Statement) -> Iterator[str]:
+    yield f"- Sid: {statement.sid}"
+    yield f"  Effect: {statement.effect}"
+    yield from _listed("Action", statement.actions, "")
+    yield from _listed("Resource", statement.resources, "!Sub ")
+    if statement.condition:
+        yield f"  Condition: {json.dumps(statement.condition)}"
 
 
 def _listed(name: str, values: str | Sequence[str], prefix: str) -> Iterator[str]:
@@ -347,10 +462,12 @@ def written(name: str, text: str) -> str:
         return as_policy(DEPLOYER, "*")
     if name == BOUNDARY_FILE:
         return as_policy(BOUNDARY, "*")
-    if name == PAGE_FILE:
-        block = ["", "```json", as_policy(IN_ONE_ACCOUNT, EXAMPLE_ACCOUNT).rstrip("\n"), "```", ""]
+    statements = OPERATOR if name == ROLE_FILE else AUDITOR
+    if name in (PAGE_FILE, AUDIT_PAGE_FILE):
+        shown = IN_ONE_ACCOUNT if name == PAGE_FILE else AUDITOR
+        block = ["", "```json", as_policy(shown, EXAMPLE_ACCOUNT).rstrip("\n"), "```", ""]
         return _between(text, f"<!-- {BEGIN} -->", f"<!-- {END} -->", "", block)
-    return _between(text, f"# {BEGIN}", f"# {END}", 14 * " ", list(as_template(OPERATOR)))
+    return _between(text, f"# {BEGIN}", f"# {END}", 14 * " ", list(as_template(statements)))
 
 
 def _between(text: str, begin: str, end: str, indent: str, lines: Sequence[str]) -> str:

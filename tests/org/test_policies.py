@@ -7,7 +7,8 @@ import pytest
 
 from config_rule_sandbox.iam.policies import Authorization, is_allowed
 from config_rule_sandbox.iam.reference import action, matching
-from org.policies import EXAMPLE_ACCOUNT, FILES, IN_ONE_ACCOUNT, as_policy, written
+from org.policies import AUDITOR, EXAMPLE_ACCOUNT, FILES, IN_ONE_ACCOUNT, as_policy, written
+from tests.support.documented import documented
 from tests.support.iam import actions, faults
 from tests.support.template import ROOT, expanded, source
 
@@ -31,6 +32,17 @@ def test_files_are_as_the_source_says(name: str) -> None:
     """Whoever changes org/policies.py runs `python -m org.policies`."""
     text = (ROOT / name).read_text(encoding="utf-8")
     assert written(name, text) == text
+
+
+def test_an_auditor_reads_a_network_as_a_scan_does() -> None:
+    """The role of org shadow has the actions that docs/troubleshoot.md has for a scan, and changes nothing."""
+    [scan] = documented("ReadNetwork")
+    rows = {row.sid: row for row in AUDITOR}
+    assert rows["ReadNetwork"].actions == scan["Action"]
+    statements = json.loads(as_policy(AUDITOR, EXAMPLE_ACCOUNT))["Statement"]
+    assert [fault for row in statements for fault in faults(row, of_person=True)] == []
+    allowed = {name for row in statements for name in actions(row)}
+    assert {name for name in allowed if not action(name).is_read} == {"sts:AssumeRole"}
 
 
 def test_a_page_starts_and_passes_no_more_than_the_operator() -> None:

@@ -27,6 +27,12 @@ EVERYTHING = {
 PARAMETERS = {
     MAIN: EVERYTHING,
     INTEGRATIONS: {},
+    "org/audit-role.yaml": {
+        "AuditorArn": "arn:aws:iam::210987654321:role/Audits",
+        "ArtifactBucketPrefix": "example",
+        "NetworkRoleArn": "arn:aws:iam::210987654321:role/express-path/network-reader",
+        "EndpointPolicyParameter": "/network/policy",
+    },
     "org/artifact-bucket.yaml": {**ORGANIZATION, "ArtifactBucketPrefix": "example"},
     "org/ledger.yaml": LEDGER,
     "org/monitoring.yaml": ORGANIZATION,
@@ -68,7 +74,8 @@ def test_every_statement_names_actions_resources_and_keys_that_exist(template: s
     stack = deployed(template)
     found = [stack.deployed(row) for row in statements(stack.resources)]
     assert {row["Sid"] for row in statements(source(template)) if "Sid" in row} <= {row.get("Sid") for row in found}
-    assert [(row.get("Sid"), fault) for row in found for fault in faults(row)] == []
+    of_person = template == "org/audit-role.yaml"
+    assert [(row.get("Sid"), fault) for row in found for fault in faults(row, of_person=of_person)] == []
 
 
 @pytest.mark.parametrize("template", PARAMETERS)
