@@ -66,7 +66,8 @@ def check(organization: Organization, regions: Iterable[str], *options: str) -> 
 def blocking(organization: Organization) -> dict[tuple[str, str], str | None]:
     """Return what `org check` says will make the deployment fail, by account and Region; None if it will not fail."""
     key = organization.packaged.keys["CodeKey"]
-    places = check(organization, REGIONS, "--artifact-bucket-prefix", PREFIX, "--artifact-key", key)
+    artifact = ("--artifact-bucket-prefix", PREFIX, "--artifact-key", key, "--artifact-account", TOOLS)
+    places = check(organization, REGIONS, *artifact)
     names = {account_id: name for name, account_id in organization.accounts.items()}
     failing = [[problem["reason"] for problem in place["problems"] if problem["effect"] == "FAILS"] for place in places]
     return {

@@ -1,5 +1,6 @@
 """The calls that create, update, and delete stacks, for templates with resource types that moto skips."""
 
+import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from urllib.parse import urlsplit
 from uuid import uuid4
 
 from moto.cloudformation.exceptions import AlreadyExistsException, ValidationError
-from moto.cloudformation.responses import CloudFormationResponse
+from moto.cloudformation.responses import CloudFormationResponse, get_template_summary_response_from_template
 from moto.core.exceptions import ServiceException
 from moto.core.responses import ActionResult, EmptyResult
 from moto.core.utils import utcnow
@@ -83,6 +84,7 @@ class CloudFormation:
             "update_stack": self._update,
             "delete_stack": self._delete,
             "continue_update_rollback": self._continue,
+            "get_template_summary": self._summarize,
             "create_change_set": self._create_change_set,
             "describe_change_set": self._describe_change_set,
             "execute_change_set": self._execute_change_set,
@@ -159,6 +161,13 @@ class CloudFormation:
         with _busy(stack, "UPDATE_ROLLBACK"):
             roll_back_update(stack, response._get_param("ResourcesToSkip") or ())
         return ActionResult({})
+
+    def _summarize(self, response: Moto) -> object:
+        """Answer with the parameters and types of a stack's template (GetTemplateSummary). None if moto is to do it."""
+        stack = _stack(self._account(response), response._get_param("StackName") or "")
+        if stack is None:
+            return None
+        return ActionResult(get_template_summary_response_from_template(json.dumps(stack.template, default=str)))
 
     def _create_change_set(self, response: Moto) -> object:
         """Keep what is to be created or updated; nothing to do is a failed change set. None if moto is to do it."""

@@ -430,6 +430,7 @@ class Deployment:
         try:
             if instance.stack:
                 instance.stack.delete()
+                instance.stack.status = "DELETE_COMPLETE"
         except FAILURES as error:
             return str(error)
         return ""

@@ -15,7 +15,7 @@ MAXIMUM_ATTRIBUTES = 10
 MAXIMUM_VALUES = 20
 """https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_GetFindings.html, "Filters"."""
 
-ATTRIBUTES = ("AwsAccountId", "GeneratorId", "Id", "ProductArn", "RecordState", "Region")
+ATTRIBUTES = ("AwsAccountId", "GeneratorId", "Id", "ProductArn", "RecordState", "Region", "WorkflowStatus")
 
 
 def chosen_findings(findings: Iterable[Finding], filters: dict[str, list[dict[str, str]]]) -> list[Finding]:
@@ -30,4 +30,8 @@ def chosen_findings(findings: Iterable[Finding], filters: dict[str, list[dict[st
         if len(tests) > MAXIMUM_VALUES:
             raise InvalidInputError(f"the filter {name} has more than {MAXIMUM_VALUES} values")
     wanted = {name: {test["Value"] for test in tests} for name, tests in filters.items()}
-    return [finding for finding in findings if all(finding[name] in values for name, values in wanted.items())]
+    return [finding for finding in findings if all(_value(finding, name) in values for name, values in wanted.items())]
+
+
+def _value(finding: Finding, name: str) -> Any:  # noqa: ANN401  # JSON
+    return finding["Workflow"]["Status"] if name == "WorkflowStatus" else finding[name]
