@@ -14,7 +14,7 @@ from tests.support.command import invoke
 from tests.support.template import ROOT
 
 pytestmark = pytest.mark.long
-LAST = "# check the stack\n"
+LAST = "# Check the stack\n"
 
 
 @pytest.fixture
