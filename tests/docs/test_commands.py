@@ -51,6 +51,8 @@ AWS_CUSTOM = {"cloudformation deploy", "cloudformation wait", "s3 cp", "s3 rm", 
 """Commands of the AWS CLI that are no operations of an API."""
 MEASUREMENTS = {"bench get", "bench put", "bench open", "bench add"}
 """Commands that send requests for minutes, or need the histograms of such a run. Only their options are parsed."""
+RUN_IN_A_SHELL = ROOT / "docs" / "organization.md"
+"""The page that test_organization_page.py runs, with every command of it."""
 NEED_STACKS = ("org shadow", "stop", "start", "heals", "undo")
 """Commands that, for an organization, need stacks in its accounts: tests/cli/ and tests/organization/ run them."""
 RUN = r"<run>|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
@@ -172,7 +174,9 @@ def shows_express_path(page: Path) -> bool:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("page", list(filter(shows_express_path, PAGES)), ids=by_page)
+@pytest.mark.parametrize(
+    "page", [page for page in filter(shows_express_path, PAGES) if page != RUN_IN_A_SHELL], ids=by_page
+)
 def test_express_path_runs_every_command(page: Path, place: Place) -> None:
     """The command does what the page shows: it exits with 0, or with 1 if something has to be fixed."""
     for line in lines(page):
@@ -239,6 +243,17 @@ def test_the_aws_cli_has_every_command(page: Path) -> None:
         known = operations(found["service"])
         assert found["command"] in known, found[0]
         assert set(re.findall(r"(?<= )--[a-z-]+", found["rest"])) <= known[found["command"]] | AWS_GLOBAL, found[0]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=by_page)
+def test_commands_about_stack_sets_say_who_calls(page: Path) -> None:
+    """A delegated administrator finds no StackSet without --call-as.
+
+    https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGuide/stacksets-orgs-delegated-admin.html
+    """
+    for found in aws_commands(page):
+        if "-stack-set" in found["command"] or "-stack-instances" in found["command"]:
+            assert "--call-as " in found["rest"] or "--stack-set-name" not in found["rest"], found[0]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=by_page)

@@ -62,11 +62,11 @@ ArtifactAccount = Annotated[
     ),
 ]
 NetworkRoleArn = Annotated[
-    str | None,
+    str,
     _deployed(
         "--network-role-arn",
         metavar="ARN",
-        help="The role in the network account: check that it trusts the roles of each account.",
+        help="The role in the network account: check that it trusts the roles of each account. Empty without such a role.",
     ),
 ]
 NetworkExternalId = Annotated[
@@ -102,7 +102,7 @@ def org_check(
     artifact_bucket_prefix: BucketPrefix = None,
     artifact_key: ArtifactKey = "",
     artifact_account: ArtifactAccount = "",
-    network_role_arn: NetworkRoleArn = None,
+    network_role_arn: NetworkRoleArn = "",
     network_external_id: NetworkExternalId = "",
     alarm_topic_arn: AlarmTopicArn = "",
     endpoint_policy_parameter: EndpointPolicyParameter = "",
