@@ -163,7 +163,7 @@ def story(deployment: Deployment, builder: Builder, folder: Path) -> list[Any]:
     found.append(run("start", "--yes", "--format", "json", *there))
     found.append(run("undo", "--since", "2026-01-01", "--yes", "--format", "json", *there))
     found.append([deployment.associations(vpc.id), [item.get("state") for item in deployment.ledger.items("TABLE#")]])
-    found.append(sorted(executions(deployment), key=json.dumps))
+    found.append(sorted(executions(deployment), key=lambda run: ID.sub("", json.dumps(run))))
     with without_credentials():
         for name, plan in (("nat", nat_route(network())), ("unknown", endpoint(nat_route(network())))):
             file = plan.write(folder, f"{name}.json")

@@ -72,7 +72,8 @@ def test_approval_fails(deployment: Deployment, vpc: Vpc, monkeypatch: pytest.Mo
     """No heal starts after an error."""
     approval = Approval(deployment, monkeypatch.setenv)
     fail_at(deployment, action)
-    check_failed(approval.answer(approval.start(vpc.subnet)), action)
+    answered = "Reject" if action == "unapproved" else "Approve"
+    check_failed(approval.answer(approval.start(vpc.subnet), answered), action)
     assert deployment.endpoints(vpc.id) == []
 
 

@@ -17,6 +17,7 @@ Properties = Mapping[str, Any]
 
 CREATE, READ, UPDATE, DELETE = "create", "read", "update", "delete"
 OWN_TYPES = {
+    "AWS::CloudFormation::StackSet": ("stackset", "StackSetName"),
     "AWS::CloudWatch::Alarm": ("alarm", "AlarmName"),
     "AWS::Config::ConfigRule": ("ConfigRule", ""),
     "AWS::Config::ConfigurationAggregator": ("ConfigurationAggregator", ""),

@@ -5,6 +5,7 @@ https://docs.aws.amazon.com/config/latest/developerguide/querying-AWS-resources.
 """
 
 import json
+import math
 import re
 import time
 from collections.abc import Callable
@@ -38,7 +39,7 @@ def apply(patches: Patches) -> None:
 def _items(results: ConfigResults) -> list[Item]:
     """Return the last item of each resource that is in the aggregator now."""
     is_late = given().aggregator_items is AggregatorItems.LATER
-    latest = time.time() - (LAG_SECONDS if is_late else 0)
+    latest = time.time() - LAG_SECONDS if is_late else math.inf
     found = []
     for items in results.history.values():
         there = [item for item in items if epoch(item["configurationItemCaptureTime"]) <= latest]
