@@ -129,9 +129,11 @@ class Faults:
         """
         self._limit = (size, per_second)
 
-    def fail(self, service: str, operation: str, code: str, status: int, times: int | None = None) -> None:
+    def fail(
+        self, service: str, operation: str, code: str, status: int, times: int | None = None, **where: object
+    ) -> None:
         """Answer an operation with any error code and HTTP status, for example InternalError and 500."""
-        self._add(service, operation, Fault(code, status, f"The test requested {code}."), times, {})
+        self._add(service, operation, Fault(code, status, f"The test requested {code}."), times, where)
 
     def before(self, service: str, operation: str, action: Callable[[], None], times: int | None = 1) -> None:
         """Run `action` just before an operation is served, for example a change between an event and a read."""

@@ -15,30 +15,42 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """An account of the organization: its id (12 digits), and the name that its owner gave it."""
+    """An account of the organization: its id (12 digits), the name that its owner gave it, and its state, such as SUSPENDED."""
 
     id: str
     name: str
+    state: str = "ACTIVE"
+
+    @property
+    def is_active(self) -> bool:
+        """Whether it can be used. One that is closed is SUSPENDED for 90 days, and its roles cannot be assumed."""
+        return self.state == "ACTIVE"
 
     def __str__(self) -> str:
         return f"account {self.id} ({self.name})" if self.name else f"account {self.id}"
 
 
-def active_members(organizations: "OrganizationsClient") -> list[Member]:
-    """Read the active accounts of the organization, sorted by id. Raise ApiError.
+def all_members(organizations: "OrganizationsClient") -> list[Member]:
+    """Read the accounts of the organization, whatever their state, sorted by id. Raise ApiError.
 
     Only the management account and delegated administrators have access
     (https://docs.aws.amazon.com/organizations/latest/APIReference/API_ListAccounts.html).
     """
-    members = active_accounts(pages(organizations, "organizations", "list_accounts", "Accounts"))
-    return sorted(members, key=lambda member: member.id)
+    return sorted(
+        _members(pages(organizations, "organizations", "list_accounts", "Accounts")), key=lambda member: member.id
+    )
 
 
-def active_accounts(rows: Iterable[Mapping[str, Any]]) -> list[Member]:
-    """Return the active ones of the accounts that Organizations lists."""
+def active_members(organizations: "OrganizationsClient") -> list[Member]:
+    """Read the active accounts of the organization, sorted by id. Raise ApiError."""
+    return [member for member in all_members(organizations) if member.is_active]
+
+
+def _members(rows: Iterable[Mapping[str, Any]]) -> list[Member]:
     # State replaces Status, which AWS retires (botocore model: organizations Account).
-    active = (row for row in rows if (row.get("State") or row.get("Status")) == "ACTIVE")
-    return [Member(str(row["Id"]), str(row.get("Name") or "")) for row in active]
+    return [
+        Member(str(row["Id"]), str(row.get("Name") or ""), str(row.get("State") or row.get("Status"))) for row in rows
+    ]
 
 
 def member_role_arn(caller: Caller, account_id: str, role_name: str) -> str | None:
@@ -95,9 +107,8 @@ def members_of(organizations: "OrganizationsClient", ou_ids: Sequence[str]) -> l
 
 
 def _accounts_in(organizations: "OrganizationsClient", parent_id: str) -> Iterable[Member]:
-    return active_accounts(
-        pages(organizations, "organizations", "list_accounts_for_parent", "Accounts", ParentId=parent_id)
-    )
+    rows = pages(organizations, "organizations", "list_accounts_for_parent", "Accounts", ParentId=parent_id)
+    return [member for member in _members(rows) if member.is_active]
 
 
 def _with_nested(organizations: "OrganizationsClient", ou_id: str) -> Iterator[str]:

@@ -11,10 +11,11 @@ from typing import NamedTuple
 from express_path.adapters.aws import Aws
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
+from express_path.errors import ApiError
 from express_path_cli.automation.stack_sets import STACK_SETS, Deployed, Place, StackInstance, StackSet, read_deployed
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import Member
-from express_path_cli.aws.sessions import connect, read_caller
+from express_path_cli.aws.sessions import connect, enabled_regions, read_caller
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.worklist import WorkItem, worklist
@@ -32,6 +33,9 @@ class Attention(Enum):
     """What needs attention in an account and Region, other than its verdicts, in the order in which it is shown."""
 
     NO_RESULTS = "No results: not evaluated, not aggregated yet, or without a subnet to evaluate"
+    NOT_A_MEMBER = "Accounts that are not in the organization, whose results may be old"
+    REGION_DISABLED = "Regions that are disabled in the account"
+    NO_INSTANCE = "Results where no StackSet deploys the rule: the account may have moved"
     NOT_CURRENT = "Stacks that do not have the current version of their StackSet"
     EXCLUDED = "Accounts that are excluded, but have the rule"
     OVERDUE_SWEEP = "Overdue sweeps: no sweep in the last 25 hours"
@@ -60,7 +64,9 @@ class PlaceStatus:
     """One account and Region: its results, the stack instance, and the last sweep.
 
     results: None if they could not be read. instance: None if no StackSet deploys there. sweep: None if it was not
-    read. is_excluded: whether the StackSet of the instance excludes the account.
+    read. is_excluded: whether the StackSet of the instance excludes the account. is_member: whether the account is in the
+    organization. is_disabled: whether the Region is known to be disabled in the account. needs_instance: whether a
+    StackSet should deploy to the account, as it does to all but the management account.
     """
 
     place: Place
@@ -68,10 +74,25 @@ class PlaceStatus:
     instance: StackInstance | None = None
     sweep: Sweep | None = None
     is_excluded: bool = False
+    is_member: bool = True
+    is_disabled: bool = False
+    needs_instance: bool = False
 
     def attention(self, now: datetime) -> Iterator[PlaceAttention]:
         """Yield what needs attention."""
-        if self.results and not self.rows and not self._has_nothing_to_report(now):
+        if not self.is_member:
+            text = "the account is not in the organization, or left it: its sweeps cannot be read"
+            yield PlaceAttention(Attention.NOT_A_MEMBER, self.place, text)
+        if self.is_disabled:
+            text = "the Region is disabled in the account: enable it, or leave it out of Regions of the StackSet"
+            yield PlaceAttention(Attention.REGION_DISABLED, self.place, text)
+        if self._is_abandoned:
+            text = (
+                "the aggregator has the rule, but no StackSet has an instance here: the account moved or left the OU, or the "
+                "rule was deployed in another way. The results may be old"
+            )
+            yield PlaceAttention(Attention.NO_INSTANCE, self.place, text)
+        if self.results and not self.rows and not self.is_disabled and not self._has_nothing_to_report(now):
             text = "the aggregator has no COMPLIANT or NON_COMPLIANT subnet"
             yield PlaceAttention(Attention.NO_RESULTS, self.place, text)
         if self.instance and self.instance.status != "CURRENT":
@@ -82,7 +103,7 @@ class PlaceStatus:
             )
         if self.instance and self.is_excluded:
             yield PlaceAttention(Attention.EXCLUDED, self.place, ignored_text(self.instance.stack_set.name))
-        if self.sweep and self.sweep.is_overdue(now):
+        if self.sweep and self.sweep.is_overdue(now) and not self._is_abandoned:
             last = self.sweep.time
             text = f"the last sweep was at {time_text(last)}" if last else "there was no sweep in the last three days"
             yield PlaceAttention(Attention.OVERDUE_SWEEP, self.place, text)
@@ -113,6 +134,12 @@ class PlaceStatus:
         """How many subnets the aggregator has as NON_COMPLIANT."""
         return sum(row.is_flagged for row in self.rows)
 
+    @property
+    def _is_abandoned(self) -> bool:
+        """Whether no StackSet deploys the rule there, and no sweep shows that it was deployed in another way."""
+        was_swept = self.sweep is not None and self.sweep.time is not None
+        return self.needs_instance and self.instance is None and not was_swept
+
     def _has_nothing_to_report(self, now: datetime) -> bool:
         """Return whether the last sweep found only NOT_APPLICABLE subnets, which an aggregator does not contain."""
         if self.sweep is None or self.sweep.is_overdue(now):
@@ -124,8 +151,9 @@ class PlaceStatus:
 class OrgStatus:
     """The whole organization: every account and Region, sorted; names by account ID; and what could not be read.
 
-    without_rule: the accounts of the organization in which no StackSet and no result is, among them perhaps the
-    management account, to which StackSets do not deploy.
+    without_rule: the active accounts of the organization in which no StackSet and no result is, among them perhaps the
+    management account, to which StackSets do not deploy. inactive: the states, such as SUSPENDED, of accounts that cannot
+    be used. They are skipped: AWS Config evaluates nothing there, and StackSets skips them, too.
     """
 
     now: datetime
@@ -136,6 +164,7 @@ class OrgStatus:
     management_account_id: str
     failures: Sequence[Failure]
     notes: Sequence[str]
+    inactive: Mapping[str, str]
 
     @cached_property
     def rows(self) -> Sequence[Row]:
@@ -191,10 +220,19 @@ def read_status(aggregator: str, live: LiveOptions, watch: Watch) -> OrgStatus:
         deployed = read_deployed(home, task_pool)
         exclusions = read_exclusions(home, deployed, task_pool)
         excluded = with_rule(deployed, exclusions)
-        instances = {place: row for place, row in deployed.instances.items() if is_selected(place.region)}
+        aggregated = [place for place in aggregated if place.account_id not in deployed.inactive]
+        instances = {
+            place: row
+            for place, row in deployed.instances.items()
+            if is_selected(place.region) and place.account_id not in deployed.inactive
+        }
         results = _results_of(aggregated, aws, aggregator, task_pool)
         places = sorted({*aggregated, *instances})
-        swept = _swept(places, deployed.names, live, home, task_pool) if live.role_name else {}
+        # If the organization could not be read, every account may be in it.
+        of_members = [place for place in places if not deployed.names or place.account_id in deployed.names]
+        sweeps = _Sweeps(deployed.names, live, home, task_pool)
+        swept = sweeps.read(of_members) if live.role_name else {}
+        has_stack_sets = any(row.deploys_rule for row in deployed.stack_sets)
     failures = [*task_pool.failures, *failed_sources(sources)]
     return OrgStatus(
         now=datetime.now(UTC),
@@ -205,15 +243,21 @@ def read_status(aggregator: str, live: LiveOptions, watch: Watch) -> OrgStatus:
                 instances.get(place),
                 swept.get(place),
                 place in excluded,
+                is_member=place in of_members,
+                is_disabled=place in sweeps.disabled,
+                needs_instance=has_stack_sets
+                and place in of_members
+                and place.account_id != deployed.management_account_id,
             )
             for place in places
         ],
         names=deployed.names,
         stack_sets=deployed.stack_sets,
-        without_rule=sorted(deployed.names.keys() - {place.account_id for place in places}),
+        without_rule=sorted(deployed.names.keys() - deployed.inactive.keys() - {place.account_id for place in places}),
         management_account_id=deployed.management_account_id,
         failures=sorted(failures, key=lambda failure: failure.where),
         notes=[*outdated_sources(sources), *notes(exclusions), *_not_read(live, deployed, aws.region)],
+        inactive=deployed.inactive,
     )
 
 
@@ -245,14 +289,41 @@ def _results_of(places: Sequence[Place], aws: Aws, aggregator: str, task_pool: T
     }
 
 
-def _swept(
-    places: Sequence[Place], names: Mapping[str, str], live: LiveOptions, home: Home, task_pool: TaskPool
-) -> dict[Place, Sweep]:
-    """Read the last sweep of each account and Region, with the role of the account."""
-    members = [Member(account_id, names.get(account_id, "")) for account_id in {row.account_id for row in places}]
-    clients = {member.id: aws for member, aws in task_pool.run(members, partial(clients_of, live, home))}
+_NOT_ENABLED = frozenset({"AuthFailure", "InvalidClientTokenId", "OptInRequired", "UnrecognizedClientException"})
+"""What services answer in a Region that is disabled in the account, among other reasons.
 
-    def read(place: Place) -> Sweep:
-        return read_sweep(replace(clients[place.account_id], region=place.region), RULE_NAME, datetime.now(UTC))
+https://docs.aws.amazon.com/IAM/latest/UserGuide/id_credentials_temp_enable-regions.html
+"""
 
-    return dict(task_pool.run([place for place in places if place.account_id in clients], read))
+
+class _Sweeps:
+    """Reads the last sweep of accounts and Regions, each with the role of the account.
+
+    disabled: the places whose Region is disabled in the account, which have no sweep.
+    """
+
+    def __init__(self, names: Mapping[str, str], live: LiveOptions, home: Home, task_pool: TaskPool) -> None:
+        self.disabled: set[Place] = set()
+        self._names, self._live, self._home, self._task_pool = names, live, home, task_pool
+
+    def read(self, places: Sequence[Place]) -> dict[Place, Sweep]:
+        """Read those that can be read. What fails is added to the failures of the pool."""
+        members = [
+            Member(account_id, self._names.get(account_id, "")) for account_id in {row.account_id for row in places}
+        ]
+        clients = {
+            member.id: aws for member, aws in self._task_pool.run(members, partial(clients_of, self._live, self._home))
+        }
+        readable = [place for place in places if place.account_id in clients]
+        found = self._task_pool.run(readable, lambda place: self._read_place(place, clients[place.account_id]))
+        return {place: sweep for place, sweep in found if sweep is not None}
+
+    def _read_place(self, place: Place, aws: Aws) -> Sweep | None:
+        """Read a sweep; None in a Region that is disabled. Raise ApiError, RecordError."""
+        try:
+            return read_sweep(replace(aws, region=place.region), RULE_NAME, datetime.now(UTC))
+        except ApiError as error:
+            if error.code not in _NOT_ENABLED or place.region in enabled_regions(replace(aws)):
+                raise
+        self.disabled.add(place)
+        return None

@@ -71,10 +71,10 @@ def org_status(
     The verdicts are AWS Config's results in an aggregator, which contains COMPLIANT and NON_COMPLIANT subnets. The
     StackSets show which accounts and Regions should have results, and which stacks are outdated. With --role-name, it
     also reads the last sweep of each account and Region from the log of the function, what does not work there, and
-    which tags exclude subnets. It changes nothing.
+    which tags exclude subnets. Accounts that are not active are listed and skipped. It changes nothing.
 
     Exit status: 0 nothing needs attention, 1 a subnet is NON_COMPLIANT, a stack is not current, a sweep is overdue or
-    found something that does not work, or the aggregator is behind, 2 something could not be read or has no results. Standard error names what could not be
+    found something that does not work, the aggregator is behind, or an account moved or left, 2 something could not be read or has no results. Standard error names what could not be
     read, and the rest is still reported.
     """
     live = LiveOptions(
@@ -117,6 +117,10 @@ def as_org_status_json(found: OrgStatus) -> str:
         "natIds": found.nat_ids,
         "places": [_place(status, found) for status in found.places],
         "accountsWithoutRule": [{"accountId": row, "accountName": found.names[row]} for row in found.without_rule],
+        "inactiveAccounts": [
+            {"accountId": account_id, "accountName": found.names[account_id], "state": state}
+            for account_id, state in sorted(found.inactive.items())
+        ],
         "stackSets": [
             {"name": row.name, "remediationMode": row.mode or None, "version": row.version or None}
             for row in found.stack_sets
@@ -218,6 +222,13 @@ def _sections(found: OrgStatus) -> Iterator[_Section]:
         "Accounts without the rule: no StackSet deploys to them",
         without_rule,
         note=note if management in found.without_rule else "",
+    )
+    inactive = [
+        Record({"Account": [account_id], "Name": [names[account_id]], "State": [state]})
+        for account_id, state in sorted(found.inactive.items())
+    ]
+    yield _Section(
+        "Accounts that are not active: skipped, and StackSets skips them (SKIPPED_SUSPENDED_ACCOUNT)", inactive
     )
     yield _Section("EXCLUDED", _excluded(found), [[("Excluded by",), ("Subnets",), ("Accounts",)]], EXCLUDED_FIX)
     if len({row.version for row in found.stack_sets if row.version}) > 1:

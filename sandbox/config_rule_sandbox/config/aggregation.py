@@ -40,7 +40,7 @@ class Aggregation:
     kept: dict[Place, list[Result]] = field(default_factory=dict)
 
     def lag(self, account_id: str, region: str) -> None:
-        """Keep the present results of an account and Region, whatever changes there."""
+        """Keep the present results of an account and Region, with their rules, whatever changes there."""
         self.kept[account_id, region] = _current(account_id, region)
 
     def results(self, account_id: str, region: str) -> list[Result]:
@@ -86,7 +86,12 @@ def _rules(aggregation: Aggregation, parameters: Parameters) -> Parameters:
     rows = [
         _rule_row(name, account_id, region, aggregation.results(account_id, region))
         for account_id, region in sorted(aggregation.places)
-        for name in sorted(config_backends[account_id][region].config_rules)
+        for name in sorted(
+            {
+                *config_backends[account_id][region].config_rules,
+                *(result.rule_name for result in aggregation.kept.get((account_id, region), ())),
+            }
+        )
         if wanted.get("ConfigRuleName", name) == name
     ]
     return _page(rows, parameters, RULES_PAGE, "AggregateComplianceByConfigRules")

@@ -102,6 +102,7 @@ def test_the_documented_policies_are_what_status_calls(sandbox: Sandbox) -> None
         organization.result("data", REGIONS[0], "subnet-1", Reason.NAT_GATEWAY, ["nat-1"])
         organization.sweep("data", REGIONS[0], NOT_APPLICABLE=1)
         organization.exclude("data")
+        sandbox.faults.fail("config", "DescribeConfigRules", "UnrecognizedClientException", 400, region=REGIONS[1])
         sandbox.calls.clear()
         assert invoke(["org", "status", "--aggregator", aggregator.name, "--role-name", ROLE]).exit_code == 2
     central, members = called(sandbox)
