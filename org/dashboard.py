@@ -7,6 +7,7 @@ https://docs.aws.amazon.com/AmazonCloudWatch/latest/APIReference/CloudWatch-Dash
 import argparse
 import json
 from collections.abc import Callable, Sequence
+from itertools import dropwhile
 from math import ceil
 from pathlib import Path
 from textwrap import indent
@@ -17,7 +18,10 @@ Row = list[dict[str, Any]]
 
 TEMPLATE = Path(__file__).with_name("monitoring.yaml")
 BODY = "      DashboardBody: |\n"
-"""The line after which the template has the dashboard, up to its end."""
+"""The line after which the template has the dashboard. What follows that is not indented as far is kept."""
+INDENT = " " * 8
+EVALUATE, HEALTH = "express-path-evaluate", "express-path-health"
+"""The names of the functions of a stack with the default RuleName (template.yaml)."""
 LOG_GROUPS = "StackSet-express-path"
 """How the log groups of the rule's stacks start, because the names of their StackSets start with express-path."""
 REGIONS = ("us-east-1", "us-west-2", "eu-west-1")
@@ -63,14 +67,16 @@ def fewest_sweeps(region: str) -> Row:
 
     The end of each sweep invokes the health function, again if it fails.
     """
-    search = f"SEARCH('{{AWS/Lambda,FunctionName}} MetricName=\"Invocations\" HealthFunction', 'Sum', {DAY})"
+    search = f"SEARCH('{{AWS/Lambda,FunctionName}} MetricName=\"Invocations\" FunctionName=\"{HEALTH}\"', 'Sum', {DAY})"
     label = f"${{PROP('AccountLabel')}} {region}"
     return [{"expression": f"SORT(FILL({search}, 0), MIN, ASC, 10)", "label": label, "region": region}]
 
 
-def found(namespace: str, dimension: str, metric: str, part: str, statistic: str) -> Callable[[str], Row]:
-    """Return rows with the ten resources of a Region with the highest metric, of those whose name contains a part."""
-    search = f"SEARCH('{{{namespace},{dimension}}} MetricName=\"{metric}\" {part}', '{statistic}', {HOUR})"
+def of_function(name: str, metric: str, statistic: str) -> Callable[[str], Row]:
+    """Return rows with the ten accounts of a Region in which a metric of the function with exactly this name is highest."""
+    search = (
+        f"SEARCH('{{AWS/Lambda,FunctionName}} MetricName=\"{metric}\" FunctionName=\"{name}\"', '{statistic}', {HOUR})"
+    )
     return lambda region: [
         {
             "expression": f"SORT({search}, MAX, DESC, 10)",
@@ -120,7 +126,7 @@ def gauges(regions: Sequence[str]) -> list[Widget]:
         ),
         metric_widget(
             "Failed checks: something does not work",
-            found("AWS/Lambda", "FunctionName", "Errors", "HealthFunction", "Minimum"),
+            of_function(HEALTH, "Errors", "Minimum"),
             regions,
         ),
         metric_widget("Checks after sweeps per day, accounts with the fewest", fewest_sweeps, regions),
@@ -137,13 +143,13 @@ def operation(regions: Sequence[str]) -> list[Widget]:
     return [
         metric_widget(
             "Failed evaluations",
-            found("AWS/Lambda", "FunctionName", "Errors", "EvaluateFunction", "Sum"),
+            of_function(EVALUATE, "Errors", "Sum"),
             regions,
             **hourly,
         ),
         metric_widget(
             "Events that failed all retries",
-            found("AWS/Lambda", "FunctionName", "AsyncEventsDropped", "EvaluateFunction", "Sum"),
+            of_function(EVALUATE, "AsyncEventsDropped", "Sum"),
             regions,
             **hourly,
         ),
@@ -212,10 +218,11 @@ def dashboard(regions: Sequence[str]) -> dict[str, Any]:
     return {"start": "-P14D", "periodOverride": "inherit", "widgets": [text, *placed]}
 
 
-def template(regions: Sequence[str]) -> str:
-    """Return org/monitoring.yaml with the dashboard for these Regions."""
-    head, _, _ = TEMPLATE.read_text(encoding="utf-8").partition(BODY)
-    return head + BODY + indent(json.dumps(dashboard(regions), indent=1), " " * 8) + "\n"
+def template(earlier: str, regions: Sequence[str]) -> str:
+    """Return the text of a template with the dashboard for these Regions in place of the one that it has."""
+    head, _, following = earlier.partition(BODY)
+    rest = dropwhile(lambda line: line.startswith(INDENT), following.splitlines(keepends=True))
+    return head + BODY + indent(json.dumps(dashboard(regions), indent=1), INDENT) + "\n" + "".join(rest)
 
 
 def main() -> None:
@@ -225,7 +232,7 @@ def main() -> None:
     )
     parser.add_argument("regions", metavar="REGION", nargs="*", default=REGIONS, help="the Regions to show")
     options = parser.parse_args()
-    TEMPLATE.write_text(template(options.regions), encoding="utf-8")
+    TEMPLATE.write_text(template(TEMPLATE.read_text(encoding="utf-8"), options.regions), encoding="utf-8")
 
 
 if __name__ == "__main__":

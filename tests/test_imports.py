@@ -124,7 +124,9 @@ def test_the_lambda_packages_hold_exactly_what_the_handlers_reach() -> None:
     """Code that only the command needs is in no package, and only the integrations write findings."""
     functions = {name for path in MODULES if lies_in(name := module_name(path), "express_path")}
     integrations = {name for path in MODULES if lies_in(name := module_name(path), "express_path_integrations")}
-    by_rule = reached({f"express_path.handlers.{name}" for name in ("check_health", "evaluate", "plan_heal")})
+    by_rule = reached(
+        {f"express_path.handlers.{name}" for name in ("check_health", "check_organization", "evaluate", "plan_heal")}
+    )
     by_integrations = reached({"express_path_integrations.handlers.security_hub"})
     assert integrations <= by_integrations
     assert functions == by_rule | (by_integrations - integrations)

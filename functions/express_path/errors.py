@@ -139,6 +139,22 @@ class UnhealthyError(ExpressPathError):
         self.problems = problems
 
 
+class SilenceError(ExpressPathError):
+    """The rule is silent in some accounts and Regions. Each is a sentence that begins with the account and Region."""
+
+    _NAMED = 10
+    """How many of them the message names."""
+
+    def __init__(self, silent: Sequence[str], expected: int) -> None:
+        """Record where it is silent, and in how many accounts and Regions it was expected to work. Name the first ten."""
+        shown = "; ".join(silent[: self._NAMED])
+        more = len(silent) - self._NAMED
+        if more > 0:
+            shown += f"; and {more} more"
+        super().__init__(f"the rule is silent in {len(silent)} of {expected} accounts and Regions: {shown}")
+        self.silent = silent
+
+
 class FindingsError(ExpressPathError):
     """Security Hub or EventBridge rejected some findings of an integration."""
 

@@ -42,6 +42,7 @@ locals {
     ApprovalTopicKeyArn          = var.approval_topic_key_arn
     LedgerTableName              = var.ledger_table_name
     AlarmTopicArn                = var.alarm_topic_arn
+    AlarmMessages                = var.alarm_messages
     LogRetentionDays             = var.log_retention_days
     PermissionsBoundaryArn       = var.permissions_boundary_arn
     MaxConcurrentPercentage      = var.max_concurrent_percentage

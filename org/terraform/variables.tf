@@ -170,6 +170,12 @@ variable "alarm_topic_arn" {
   default     = null
 }
 
+variable "alarm_messages" {
+  description = "AlarmMessages"
+  type        = string
+  default     = null
+}
+
 variable "approval_topic_arn" {
   description = "ApprovalTopicArn"
   type        = string

@@ -29,7 +29,7 @@ OF_AWS = {
     ("AWS/NATGateway", "NatGatewayId", "BytesInFromDestination"),
 }
 SEARCH = re.compile(
-    r"SEARCH\('\{(?P<namespace>[\w/]+),(?P<dimension>\w+)\} MetricName=\"(?P<metric>\w+)\"( \w+)?', '\w+', \d+\)"
+    r"SEARCH\('\{(?P<namespace>[\w/]+),(?P<dimension>\w+)\} MetricName=\"(?P<metric>\w+)\"( FunctionName=\"(?P<function>[\w-]+)\")?', '\w+', \d+\)"
 )
 QUERY = re.compile(
     r"SELECT (?P<function>AVG|COUNT|MAX|MIN|SUM)\((?P<metric>\w+)\) "
@@ -53,8 +53,17 @@ def metrics_read(expression: str, accounts: int) -> int:
 
 def test_template_is_written_by_the_module() -> None:
     """Run `python -m org.dashboard` after a change of org/dashboard.py."""
-    assert TEMPLATE.read_text(encoding="utf-8") == template(REGIONS)
+    text = TEMPLATE.read_text(encoding="utf-8")
+    assert text == template(text, REGIONS)
     assert dashboard(REGIONS) == BODY
+
+
+def test_the_dashboard_of_other_regions_changes_nothing_else() -> None:
+    """The resources before and after the dashboard stay, however often it is written."""
+    text = TEMPLATE.read_text(encoding="utf-8")
+    other = template(template(text, ["eu-west-3"]), ["eu-west-3", "eu-west-1"])
+    assert list(read(other)["Resources"]) == list(MONITORING["Resources"])
+    assert (other != text, template(other, REGIONS)) == (True, text)
 
 
 def test_widgets_lie_side_by_side() -> None:

@@ -22,8 +22,8 @@ def test_default_is_allowed(name: str, allows: Any) -> None:
 @pytest.mark.parametrize(
     ("name", "value", "expected"),
     [
-        ("RuleName", "s" * 64, True),
-        ("RuleName", "s" * 65, False),
+        ("RuleName", "s" * 42, True),
+        ("RuleName", "s" * 43, False),
         ("RuleName", "s3express no nat", False),
         ("AlarmTopicArn", "arn:aws:sns:eu-west-1:123456789012:alarms", True),
         ("AlarmTopicArn", "arn:aws:sqs:eu-west-1:123456789012:alarms", False),
@@ -114,11 +114,11 @@ def test_names_of_the_runbooks_follow_the_name_of_the_rule() -> None:
         "ApprovalDocument": "AddS3ExpressGatewayEndpointWithApproval",
         "UndoDocument": "RemoveS3ExpressGatewayEndpoint",
     }
-    first, second = expanded(), expanded(RuleName="s" * 64)
+    first, second = expanded(), expanded(RuleName="s" * 42)
     assert {name: first.properties(name)["Name"] for name in files} == files
     assert {first.properties(name)["UpdateMethod"] for name in files} == {"NewVersion"}
     names = {name: second.properties(name)["Name"] for name in files}
-    assert names == {name: f"{file}-{'s' * 64}" for name, file in files.items()}
+    assert names == {name: f"{file}-{'s' * 42}" for name, file in files.items()}
     # https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_CreateDocument.html
     assert all(re.fullmatch(r"[a-zA-Z0-9_.-]{3,128}", name) for name in names.values())
 

@@ -35,7 +35,7 @@ PARAMETERS = {
     },
     "org/artifact-bucket.yaml": {**ORGANIZATION, "ArtifactBucketPrefix": "example"},
     "org/ledger.yaml": LEDGER,
-    "org/monitoring.yaml": ORGANIZATION,
+    "org/monitoring.yaml": {**ORGANIZATION, "ArtifactBucketPrefix": "example", "CodeKey": f"{'0' * 64}.zip"},
     "org/network-role.yaml": {**ORGANIZATION, "ExternalId": "example-id"},
     "org/operator-role.yaml": {"OperatorArn": "arn:aws:iam::210987654321:role/OnCall", "LedgerTableName": "ledger"},
 }

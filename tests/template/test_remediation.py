@@ -22,7 +22,7 @@ LONGEST = APPROVAL | {
     "ApprovalTopicArn": "arn:aws-us-gov:sns:us-gov-west-1:123456789012:Automation" + "t" * 200,
     "ChangeCalendarName": "arn:aws-iso-b-east:ssm:us-isob-north-east-1:123456789012:document/" + "c" * 126,
     "EndpointPolicyParameter": "/" + "p" * 127,
-    "RuleName": "r" * 64,
+    "RuleName": "r" * 42,
     "LedgerTableName": "l" * 160,
     "OwnerTags": "o" * 256,
     "AutomaticTagKeys": "k" * 256,

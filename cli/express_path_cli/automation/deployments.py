@@ -16,12 +16,13 @@ from itertools import product
 from typing import Generic, TypeVar
 
 from express_path.adapters.aws import Aws
+from express_path.adapters.roll_out import Place, StackInstance
 from express_path.adapters.runbooks import Runbooks, runbooks_of
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.errors import ApiError, ExpressPathError
 from express_path_cli.automation.resources import RefusedStackError, StackResources, ledger_of_function, read_resources
 from express_path_cli.automation.stack import Stack, list_stacks
-from express_path_cli.automation.stack_sets import Deployed, Place, StackInstance, read_deployed
+from express_path_cli.automation.stack_sets import Deployed, read_deployed
 from express_path_cli.aws import options
 from express_path_cli.aws.options import LiveOptions
 from express_path_cli.aws.organization import members_of

@@ -1,10 +1,11 @@
 """The accounts of an organization, and the role that reads each of them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from express_path.adapters.aws import calling, pages
+from express_path.adapters.roll_out import Member, all_members, members_in
 from express_path.errors import ApiError
 from express_path_cli.aws.sessions import Caller
 from express_path_cli.terminal.errors import OptionError
@@ -13,44 +14,9 @@ if TYPE_CHECKING:
     from mypy_boto3_organizations import OrganizationsClient
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """An account of the organization: its id (12 digits), the name that its owner gave it, and its state, such as SUSPENDED."""
-
-    id: str
-    name: str
-    state: str = "ACTIVE"
-
-    @property
-    def is_active(self) -> bool:
-        """Whether it can be used. One that is closed is SUSPENDED for 90 days, and its roles cannot be assumed."""
-        return self.state == "ACTIVE"
-
-    def __str__(self) -> str:
-        return f"account {self.id} ({self.name})" if self.name else f"account {self.id}"
-
-
-def all_members(organizations: "OrganizationsClient") -> list[Member]:
-    """Read the accounts of the organization, whatever their state, sorted by id. Raise ApiError.
-
-    Only the management account and delegated administrators have access
-    (https://docs.aws.amazon.com/organizations/latest/APIReference/API_ListAccounts.html).
-    """
-    return sorted(
-        _members(pages(organizations, "organizations", "list_accounts", "Accounts")), key=lambda member: member.id
-    )
-
-
 def active_members(organizations: "OrganizationsClient") -> list[Member]:
     """Read the active accounts of the organization, sorted by id. Raise ApiError."""
     return [member for member in all_members(organizations) if member.is_active]
-
-
-def _members(rows: Iterable[Mapping[str, Any]]) -> list[Member]:
-    # State replaces Status, which AWS retires (botocore model: organizations Account).
-    return [
-        Member(str(row["Id"]), str(row.get("Name") or ""), str(row.get("State") or row.get("Status"))) for row in rows
-    ]
 
 
 def member_role_arn(caller: Caller, account_id: str, role_name: str) -> str | None:
@@ -108,7 +74,7 @@ def members_of(organizations: "OrganizationsClient", ou_ids: Sequence[str]) -> l
 
 def _accounts_in(organizations: "OrganizationsClient", parent_id: str) -> Iterable[Member]:
     rows = pages(organizations, "organizations", "list_accounts_for_parent", "Accounts", ParentId=parent_id)
-    return [member for member in _members(rows) if member.is_active]
+    return [member for member in members_in(rows) if member.is_active]
 
 
 def _with_nested(organizations: "OrganizationsClient", ou_id: str) -> Iterator[str]:

@@ -5,7 +5,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from express_path.adapters.aws import Expecting, calling
-from express_path_cli.automation.stack_sets import Deployed, Place, StackSet
+from express_path.adapters.roll_out import Place, StackSet
+from express_path_cli.automation.stack_sets import Deployed
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.sources.live import Home
 from express_path_cli.terminal.texts import count_text

@@ -9,12 +9,12 @@ from functools import cached_property, partial
 from typing import NamedTuple
 
 from express_path.adapters.aws import Aws
+from express_path.adapters.roll_out import STACK_SETS, Member, Place, StackInstance, StackSet
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
 from express_path.errors import ApiError
-from express_path_cli.automation.stack_sets import STACK_SETS, Deployed, Place, StackInstance, StackSet, read_deployed
+from express_path_cli.automation.stack_sets import Deployed, read_deployed
 from express_path_cli.aws.options import LiveOptions
-from express_path_cli.aws.organization import Member
 from express_path_cli.aws.sessions import connect, enabled_regions, read_caller
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.row import Row

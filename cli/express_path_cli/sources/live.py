@@ -13,12 +13,13 @@ from express_path.adapters.network_reader import (
     read_transit_gateways,
 )
 from express_path.adapters.roles import assuming
+from express_path.adapters.roll_out import Member
 from express_path.domain.network.addresses import Family
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
 from express_path_cli.aws.options import LiveOptions
-from express_path_cli.aws.organization import Member, active_members, member_role_arn
+from express_path_cli.aws.organization import active_members, member_role_arn
 from express_path_cli.aws.sessions import (
     FALLBACK_REGION,
     AccountRegion,

@@ -659,7 +659,9 @@ def alarm_problem(cloudwatch: "CloudWatchClient", stack: Installation, logical_i
     if not found:
         return f"alarm {name} ({logical_id}) does not exist: nobody is notified"
     [alarm] = found
-    if not (alarm.get("ActionsEnabled") and alarm.get("AlarmActions")):
+    # An organization may let its alarms send nothing: then, another account tells people (org/monitoring.yaml).
+    must_send = stack.parameters.get("AlarmMessages", "true") == "true"
+    if not alarm.get("AlarmActions") or (must_send and not alarm.get("ActionsEnabled")):
         return f"the alarm {name} ({logical_id}) sends nothing: nobody is notified"
     if stack.alarm_topic not in alarm["AlarmActions"]:
         return f"the alarm {name} ({logical_id}) does not send to the alarm topic {stack.alarm_topic}"

@@ -350,6 +350,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "Action": operation.action,
         "Status": operation.status,
         "CreationTimestamp": operation.created,
+        "EndTimestamp": operation.ended,
         "OperationPreferences": dict(operation.preferences),
         "DeploymentTargets": dict(operation.targets),
     }

@@ -6,7 +6,7 @@ operation tolerates: https://docs.aws.amazon.com/AWSCloudFormation/latest/UserGu
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from time import monotonic
 from typing import Any, NamedTuple
 
@@ -112,6 +112,12 @@ class Operation:
         if monotonic() < self.until:
             return "RUNNING"
         return "FAILED" if self.failed else "SUCCEEDED"
+
+    @property
+    def ended(self) -> datetime | None:
+        """When it ended; None while it runs."""
+        since = monotonic() - self.until
+        return None if since < 0 else utcnow() - timedelta(seconds=since)
 
 
 @dataclass(slots=True)

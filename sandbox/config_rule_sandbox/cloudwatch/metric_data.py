@@ -39,17 +39,23 @@ class Trouble:
     message: str = ""
 
 
-def get_metric_data(self: Moto, trouble: Trouble) -> ActionResult:
+def get_metric_data(self: Moto, trouble: Trouble, backend_of: Callable[[str], Moto | None]) -> ActionResult:
     """Answer queries of single metrics; expressions are refused, as nothing here evaluates them.
 
+    A query may have the AccountId of a linked account, whose backend `backend_of` returns; None without a link.
     A page holds at most MaxDatapoints. A series that goes on in the next one is PartialData in this one.
     """
     parameters = self._get_params()
     queries, start, end = parameters["MetricDataQueries"], _utc(parameters["StartTime"]), _utc(parameters["EndTime"])
     _check(queries, start, end)
-    recorded = by_metric(self.cloudwatch_backend)
+    own = self.cloudwatch_backend
+    backends = {query.get("AccountId", ""): backend_of(query["AccountId"]) for query in queries if "AccountId" in query}
+    recorded = {account_id: by_metric(found) if found else {} for account_id, found in ({"": own} | backends).items()}
     descending = parameters.get("ScanBy", "TimestampDescending") == "TimestampDescending"
-    series = [sorted(_series(query, recorded, start, end), reverse=descending) for query in queries]
+    series = [
+        sorted(_series(query, recorded[query.get("AccountId", "")], start, end), reverse=descending)
+        for query in queries
+    ]
     size, skipped = parameters.get("MaxDatapoints", DATAPOINTS), int(parameters.get("NextToken") or 0)
     results = list(_page(queries, series, skipped, size))
     for result in results if trouble.status else ():

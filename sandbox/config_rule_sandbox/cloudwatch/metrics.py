@@ -30,19 +30,31 @@ class Metrics:
         """Record for this account and Region by default."""
         self._account_id, self._region = account_id, region
         self.trouble = Trouble()
+        self.links: set[tuple[str, str]] = set()
 
     def apply(self, patches: Patches) -> None:
-        """Answer GetMetricData and ListMetrics as CloudWatch does."""
+        """Answer GetMetricData and ListMetrics as CloudWatch does.
+
+        The sandbox's own account monitors the accounts and Regions in `links`, as Observability Access Manager lets it:
+        https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/CloudWatch-Unified-Cross-Account.html
+        """
 
         def answer(moto_response: Moto) -> ActionResult:
-            return get_metric_data(moto_response, self.trouble)
+            asking, region = moto_response.current_account, moto_response.region
+
+            def backend_of(account_id: str) -> Moto | None:
+                is_linked = asking == self._account_id and (account_id, region) in self.links
+                return cloudwatch_backends[account_id][region] if is_linked or account_id == asking else None
+
+            return get_metric_data(moto_response, self.trouble, backend_of)
 
         patches.set(CloudWatchResponse, "get_metric_data", answer)
         patches.set(CloudWatchResponse, "list_metrics", list_metrics)
 
     def reset(self) -> None:
-        """Remove the trouble; moto forgets what was recorded."""
+        """Remove the trouble and the links; moto forgets what was recorded."""
         self.trouble = Trouble()
+        self.links.clear()
 
     def add(self, datapoints: Iterable[Datapoint], place: tuple[str, str] | None = None) -> None:
         """Record datapoints of any namespace; place is (account id, Region)."""

@@ -107,4 +107,4 @@ def test_the_documented_policies_are_what_status_calls(sandbox: Sandbox) -> None
         assert invoke(["org", "status", "--aggregator", aggregator.name, "--role-name", ROLE]).exit_code == 2
     central, members = called(sandbox)
     assert central == of_caller("Status")
-    assert members == {"config:DescribeConfigRules"} | in_account("ReadFunctions", "ReadSweeps")
+    assert members == {"config:DescribeConfigRules", "ec2:DescribeRegions"} | in_account("ReadFunctions", "ReadSweeps")
