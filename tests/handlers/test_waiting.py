@@ -117,6 +117,19 @@ def test_a_finding_that_is_new_does_not_wait(sweep: Sweep, private: Private, bui
 
 
 @pytest.mark.usefixtures("a_day_later")
+def test_what_people_decided_hides_nothing(
+    sweep: Sweep, private: Private, builder: Builder, ledger: LedgerTable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However many subnets only a person heals, one that waits is named."""
+    monkeypatch.setattr(unhealed, "MAX_WAITING", 1)
+    other = Private(builder)
+    sweep()
+    decided, waits = sorted([private, other], key=lambda place: place.subnet)
+    ledger.write(f"TABLE#{decided.table}", state="UNDONE")
+    assert subnets(sweep()) == [waits.subnet]
+
+
+@pytest.mark.usefixtures("a_day_later")
 def test_what_people_decided_does_not_wait(
     sweep: Sweep, private: Private, ledger: LedgerTable, memory: Remediations, rule: Rule
 ) -> None:

@@ -199,8 +199,12 @@ def find_waiting(aws: Aws, deployment: Deployment, now: datetime) -> list[str]:
 
 def waiting_for_heals(aws: Aws, rule_name: str, ledger_table: str, now: datetime) -> list[str]:
     """Return the subnets of a rule whose mode is ON or APPROVAL that wait, unless heals are stopped. Raise ApiError, RecordError."""
-    waiting = waiting_subnets(aws.config, rule_name, flagged_since(aws.config, rule_name, MAX_READ), now)
+    flagged = flagged_since(aws.config, rule_name, MAX_READ)
     ledger = Ledger(aws.dynamodb, ledger_table)
-    if not waiting or ledger.stop():
+    if not flagged or ledger.stop():
         return []
-    return without_decided(ledger, waiting, route_tables_of(aws, waiting))
+
+    def undecided(subnet_ids: Sequence[str]) -> Sequence[str]:
+        return without_decided(ledger, subnet_ids, route_tables_of(aws, subnet_ids)) if subnet_ids else ()
+
+    return waiting_subnets(aws.config, rule_name, flagged, now, undecided)

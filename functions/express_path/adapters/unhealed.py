@@ -5,7 +5,7 @@ https://docs.aws.amazon.com/config/latest/APIReference/API_PutRemediationConfigu
 `express-path start` starts remediations, and sweeps, `doctor`, and `heals` name the subnets that wait for one.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -92,12 +92,17 @@ def _last_run(status: Mapping[str, Any]) -> LastRun:
 
 
 def waiting_subnets(
-    config: "ConfigServiceClient", rule_name: str, flagged: Mapping[str, datetime], now: datetime
+    config: "ConfigServiceClient",
+    rule_name: str,
+    flagged: Mapping[str, datetime],
+    now: datetime,
+    undecided: Callable[[Sequence[str]], Sequence[str]],
 ) -> list[str]:
     """Return the subnets that AWS Config should have healed and has not started for a day, up to MAX_WAITING, sorted.
 
     They have been NON_COMPLIANT for a day, have no remediation exception, no run, and none that ended within a day.
     flagged: since when subnets are NON_COMPLIANT. None of them waits if the rule has no remediation. Raise ApiError.
+    undecided: leaves out subnets that only a person heals, so that they never take the place of those that wait.
     """
     quiet = sorted(subnet_id for subnet_id, since in flagged.items() if now - since >= QUIET)
     if not quiet:
@@ -108,7 +113,7 @@ def waiting_subnets(
         runs = last_runs(config, rule_name, keys)
         if runs is None:
             return []
-        waiting += [subnet_id for subnet_id in keys if subnet_id not in runs or _is_quiet(runs[subnet_id], now)]
+        waiting += undecided([key for key in keys if key not in runs or _is_quiet(runs[key], now)])
         if len(waiting) >= MAX_WAITING:
             break
     return waiting[:MAX_WAITING]
@@ -127,7 +132,7 @@ def needs_person(table: TableRecord) -> bool:
     return table.is_undone or is_denied
 
 
-def without_decided(ledger: Ledger, waiting: Collection[str], tables: Mapping[str, str]) -> list[str]:
+def without_decided(ledger: Ledger, waiting: Sequence[str], tables: Mapping[str, str]) -> list[str]:
     """Return the waiting subnets without those that only a person heals. tables: the route table of each, if it is known.
 
     Raise ApiError, RecordError.

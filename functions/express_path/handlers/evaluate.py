@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, partial
 from itertools import chain
 from typing import Any
 
@@ -227,16 +227,16 @@ def _find_waiting(services: RuleServices, publication: Publication) -> list[str]
     remediation = read_remediation(aws.config, rule_name) if since and services.ledger_table else None
     if remediation is None or not remediation.automatic:
         return []
-    waiting = waiting_subnets(aws.config, rule_name, since, datetime.now(UTC))
     ledger = Ledger(aws.dynamodb, services.ledger_table)
-    if not waiting or ledger.stop():
+    if ledger.stop():
         return []
     tables = {
         verdict.subnet_id: verdict.route_table_id
         for verdict in publication.evaluation.everything
         if verdict.route_table_id
     }
-    return without_decided(ledger, waiting, tables)
+    undecided = partial(without_decided, ledger, tables=tables)
+    return waiting_subnets(aws.config, rule_name, since, datetime.now(UTC), undecided)
 
 
 def _results_before(services: RuleServices, event: ConfigEvent, evaluation: Evaluation) -> StoredResults:
