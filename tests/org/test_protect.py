@@ -70,6 +70,7 @@ ARNS: Mapping[str, tuple[str, ...]] = {
     "AWS::SecurityHub::AutomationRuleV2": (f"arn:aws:securityhub:{PLACE}:automation-rulev2/1a2b3c",),
     "AWS::SNS::Topic": (f"arn:aws:sns:{PLACE}:express-path-alarms",),
     "AWS::SQS::Queue": (f"arn:aws:sqs:{PLACE}:{{stack}}-{{name}}-1A2B3C",),
+    "AWS::SNS::TopicPolicy": (),
     "AWS::SQS::QueuePolicy": (),
     "AWS::SSM::Document": (f"arn:aws:ssm:{PLACE}:document/AddS3ExpressGatewayEndpoint",),
 }
