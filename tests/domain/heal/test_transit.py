@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from express_path.domain.heal.entrances import has_connects
 from express_path.domain.heal.records import Action, Blocker
 from express_path.domain.heal.transit import cut_off, transit_concerns
 from express_path.domain.network.addresses import Family, parse_cidr
@@ -341,6 +342,9 @@ def test_core_networks_attachment_is_judged_by_its_subnets() -> None:
     """Where Network Manager shows the attachment's subnets, only the tables that their traffic consults count."""
     assert found_in(core("subnet-1")) == [Blocker.TRANSIT_UNKNOWN]
     assert found_in(core("subnet-tgw")) == []
+    leads = core("subnet-1")
+    nowhere = {**leads.route_tables, "rtb-nat": table("rtb-nat", route("0.0.0.0/0", "igw-1"), subnets=("subnet-nat",))}
+    assert found_in(replace(leads, route_tables=nowhere)) == []
 
 
 # --- accounts that disagree ------------------------------------------------------------------------------------------
@@ -749,6 +753,25 @@ def test_transit_gateways_tables_decide_even_if_no_table_leads_back() -> None:
     assert found_in(replace(hidden(), transit_gateway_route_tables=None)) == []
 
 
+def test_a_target_that_is_not_known_adds_nothing_to_a_certain_concern() -> None:
+    """It may be the transit gateway about which there is one already."""
+    beside = vpc(nat_routes=(BACK, route("10.9.0.0/16", "NewThing")), transit_routes=LEADS_HERE)
+    assert found_in(beside) == [Blocker.TRANSIT_TRAFFIC]
+
+
+def test_connect_attachments_are_read_only_where_there_may_be_one() -> None:
+    """The types of the attachments decide; one that is not known may be a Connect attachment."""
+    types = ({"vpc"}, {"connect"}, {"tunnel"}, {"vpc", "connect"}, {""})
+    networks = [vpc(transit_routes=(route("10.0.0.0/8", "tgw-attach-9"),)) for _ in types]
+    found = [
+        has_connects(
+            replace(network, transit_gateway_attachments=by_id(*(replace(HERE, resource_type=kind) for kind in kinds)))
+        )
+        for network, kinds in zip(networks, types, strict=True)
+    ]
+    assert found == [False, True, True, True, True]
+
+
 MAY_LEAD_BACK = {
     "a new target": unread(
         gateway=replace(NAT, subnet_id="subnet-x"),
@@ -945,6 +968,14 @@ PAST_THE_TABLE = {
     "with an interface of AWS": tunneled(interfaces=(replace(APPLIANCE_HERE, is_managed=True),)),
     "unreadable, and nothing leads back": tunneled(None, nat_routes=()),
 }
+
+
+def test_a_tunnel_adds_nothing_to_a_certain_concern_about_its_gateway() -> None:
+    """The table is blocked once for each transit gateway."""
+    parts = (route("0.0.0.0/0", "tgw-attach-1"), route("198.51.100.128/25", "tgw-attach-9"))
+    network = tunneled(parts)
+    here = replace(network, transit_gateway_attachments=by_id(HERE, CONNECT))
+    assert found_in(here) == [Blocker.TRANSIT_TRAFFIC]
 
 
 @pytest.mark.parametrize("network", PAST_THE_TABLE.values(), ids=PAST_THE_TABLE)

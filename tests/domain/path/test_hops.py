@@ -41,6 +41,7 @@ def test_a_route_in_a_state_that_aws_does_not_explain_is_unresolved() -> None:
         {"state": "pending"},
         {"state": "deleting"},
         {"service_name": "com.amazonaws.us-east-1.s3"},
+        {"service_name": ""},
         {"service_name": "com.amazonaws.eu-west-1.s3express"},
         {"endpoint_type": "interface"},
         {"vpc_id": "vpc-2"},

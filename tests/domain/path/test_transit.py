@@ -43,6 +43,13 @@ def hub(*, first: tuple = TO_NAT, second: tuple = TO_NAT, spoke: object = SPOKE,
     )
 
 
+def test_an_attachment_without_a_type_may_be_that_of_a_vpc() -> None:
+    """A NAT beyond it stays one. Without a NAT, the path is unknown."""
+    untyped = replace(EGRESS, resource_type="", subnet_ids=("subnet-2a",))
+    assert verdict_on(hub(egress=untyped)).reason == "NAT_BEYOND_TRANSIT_GATEWAY"
+    assert verdict_on(hub(egress=untyped, first=TO_NOTHING)).reason == "UNRESOLVED_EGRESS"
+
+
 UNRESOLVED = {
     "attachments unreadable": replace(hub(), transit_gateway_attachments=None),
     "route tables unreadable": replace(hub(), transit_gateway_route_tables=None),

@@ -749,14 +749,15 @@ def _leave_transit_gateway(
     note = _not_available("the attachment's state", attachment.state)
     if attachment.state not in ("", "available"):
         return unresolved(route, addresses, note)
-    if attachment.resource_type == "network-function":
-        beyond = _trace_from_table_of(tracer, attachment, addresses, state)
-    elif not attachment.resource_type:
-        note = "the attachment's type is not shown"
-        beyond = may_carry_nothing(_trace_from_table_of(tracer, attachment, addresses, state), note)
-    else:
+    ways = []
+    if attachment.resource_type in ("network-function", ""):
+        ways.append(_trace_from_table_of(tracer, attachment, addresses, state))
+    if attachment.resource_type in ("vpc", ""):
         subnet_ids = _subnets_that_may_carry(tracer, attachment, state.zone)
-        beyond = trace_from_any(tracer, subnet_ids, addresses, state, _ATTACHMENT_UNLISTED)
+        ways.append(trace_from_any(tracer, subnet_ids, addresses, state, _ATTACHMENT_UNLISTED))
+    beyond = any_of(ways)
+    if not attachment.resource_type:
+        beyond = may_carry_nothing(beyond, "the attachment's type is not shown")
     trace = beyond.via(hop_of(route), route)
     return trace if attachment.state else may_carry_nothing(trace, note)
 
