@@ -18,7 +18,7 @@ from express_path.domain.heal import ledger, records, texts, undo
 from express_path.domain.remedy import texts as remedy_texts
 from express_path.domain.verdict import annotations, evaluator
 from express_path_cli.automation import runs
-from express_path_cli.findings import proposed, summary
+from express_path_cli.findings import change, summary
 from tests.cli.heal.healing_stack import deployed
 from tests.support.command import invoke, without_credentials
 from tests.support.heals import Deployment, Vpc, configure_remediation
@@ -73,7 +73,7 @@ class OtherSentences:
             *(remedy_texts.how_to_find_out, summary.summary),
         ):
             self._replace(function, self._text)
-        for function in (summary.closing, summary.advice, proposed._sentences):  # noqa: SLF001
+        for function in (summary.closing, summary.advice, change._sentences):  # noqa: SLF001
             self._replace(function, lambda *_, **__: [self._text(), self._text()])
         decide = evaluator.decision_by
         self._replace(decide, lambda *args, **given: self._with_note(decide(*args, **given)))

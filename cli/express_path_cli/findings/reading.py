@@ -10,16 +10,16 @@ from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.errors import ApiError
+from express_path_cli.findings.change import judge, verdicts_after
 from express_path_cli.findings.hubs import hubs_of, selected_hubs
 from express_path_cli.findings.options import ScanOptions
-from express_path_cli.findings.proposed import judge, verdicts_after
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row, SetParameter, combined, rows_of
 from express_path_cli.findings.saved import read_saved
 from express_path_cli.findings.selection import evaluate_all, evaluators, tags_of
 from express_path_cli.findings.settings import Settings
+from express_path_cli.sources.change.change_file import ChangeFile
 from express_path_cli.sources.network import NetworkViews
-from express_path_cli.sources.proposal.proposal import Proposal
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import OptionError, show_failures_and_notes
 from express_path_cli.terminal.progress import Watch, watching
@@ -44,7 +44,7 @@ NO_CREDENTIALS = "there are no AWS credentials, so only what the plan contains i
 def read_now(
     options: ScanOptions,
     settings: Settings,
-    plan: Proposal | None = None,
+    change: ChangeFile | None = None,
     *,
     quiet: bool,
 ) -> Scan:
@@ -56,15 +56,15 @@ def read_now(
     parameters = settings.rule_parameters(settings.in_force)
     judged = None
     with gc_paused(), watching(quiet=quiet) as watch:
-        network = _read_network(source, parameters, watch, plan)
-        if plan:
-            proposed = plan.lay(network.views if network.views or network.failures else None, watch)
-            judged = judge(proposed, parameters, selection)
-            network = replace(network, views=proposed.after, notes=[*network.notes, *proposed.notes])
+        network = _read_network(source, parameters, watch, change)
+        if change:
+            changed = change.lay(network.views if network.views or network.failures else None, watch)
+            judged = judge(changed, parameters, selection)
+            network = replace(network, views=changed.after, notes=[*network.notes, *changed.notes])
         views = network.views
 
         def verdicts(others: RuleParameters) -> Sequence[Verdict]:
-            return verdicts_after(proposed, others, selection) if plan else evaluate_all(views, others, selection)
+            return verdicts_after(changed, others, selection) if change else evaluate_all(views, others, selection)
 
         vpc_ids = {vpc_id for view in views for vpc_id in view.tracer.snapshot.vpcs}
         tags = [tags_of(view, subnet_id) for view in views for subnet_id in view.subnet_ids] if selection.tags else []
@@ -80,7 +80,7 @@ def read_now(
         parameters,
         filters=selection.options,
         listed={(view.account.id, view.region): frozenset(view.subnet_ids) for view in views},
-        plan=judged,
+        change=judged,
         account_names=network.account_names,
         hubs=hubs,
         set_parameters=set_parameters,
@@ -118,11 +118,11 @@ def with_effects(
     return marked, [entry._replace(subnets=len(keys)) for entry, keys in changed.items()]
 
 
-def _read_network(source: Source, parameters: RuleParameters, watch: Watch, plan: Proposal | None) -> NetworkViews:
+def _read_network(source: Source, parameters: RuleParameters, watch: Watch, change: ChangeFile | None) -> NetworkViews:
     """Read the network. A plan can be judged without one, such as where a pipeline has no credentials."""
-    if plan is None:
+    if change is None:
         return source.read(parameters, watch)
-    if plan.is_alone:
+    if change.is_alone:
         return NetworkViews()
     try:
         return source.read(parameters, watch, for_plan=True)

@@ -6,8 +6,8 @@ from datetime import datetime
 
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.baseline import Baseline, Comparison, Coverage, compare, parameter_values
+from express_path_cli.findings.change import ChangeFindings
 from express_path_cli.findings.hubs import Hub
-from express_path_cli.findings.proposed import ProposedFindings
 from express_path_cli.findings.row import Row, SetParameter
 from express_path_cli.findings.summary import summary
 from express_path_cli.terminal.errors import Failure
@@ -19,7 +19,7 @@ class Result:
 
     unlisted: the rows that were made and are not shown. filters: the --vpc and --tag options, as "--vpc vpc-1".
     comparison: with the baseline, None without one. listed: the subnets of each account and Region that was read,
-    evaluated or not. plan: what the plan changes whose result this is. settings: which configuration file decides, and what
+    evaluated or not. change: what the plan changes whose result this is. settings: which configuration file decides, and what
     it ignores, in sentences; empty without one. account_names: those that Organizations or that file says, by account.
     hubs: the route tables whose endpoint cuts other VPCs off from S3 Express, or may do so. set_parameters: those that the
     configuration file sets.
@@ -34,7 +34,7 @@ class Result:
     filters: Sequence[str] = ()
     comparison: Comparison | None = None
     listed: Mapping[tuple[str, str], Collection[str]] = field(default_factory=dict, repr=False)
-    plan: ProposedFindings | None = None
+    change: ChangeFindings | None = None
     settings: Sequence[str] = ()
     account_names: Mapping[str, str] = field(default_factory=dict)
     hubs: Sequence[Hub] = ()
@@ -48,7 +48,7 @@ class Result:
     @property
     def is_about_news(self) -> bool:
         """Whether the result is about what a plan changes, or what is new since a baseline."""
-        return self.comparison is not None or self.plan is not None
+        return self.comparison is not None or self.change is not None
 
     @property
     def ignored(self) -> list[Row]:

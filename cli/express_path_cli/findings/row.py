@@ -18,7 +18,7 @@ from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import Remedies, association
 from express_path.domain.remedy.texts import Remedy
 from express_path.domain.verdict.evaluator import Evaluator, Verdict
-from express_path_cli.sources.proposal.resource import NewId, UnknownId
+from express_path_cli.sources.change.resource import NewId, UnknownId
 from express_path_cli.terminal.texts import count_text
 
 _FIELDS_OF = attrgetter(*(each.name for each in fields(Verdict)))

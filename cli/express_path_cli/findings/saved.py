@@ -36,9 +36,9 @@ from express_path_cli.findings.baseline import (
     PastRow,
     parameter_words,
 )
+from express_path_cli.findings.change import ChangeFindings, TableChange
 from express_path_cli.findings.hubs import Hub
 from express_path_cli.findings.options import ScanOptions
-from express_path_cli.findings.proposed import ProposedFindings, TableChange
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Mark, Row, SetParameter, TrafficPath, combined
 from express_path_cli.findings.scan_file import (
@@ -51,7 +51,7 @@ from express_path_cli.findings.scan_file import (
     read_part,
 )
 from express_path_cli.findings.selection import Selection
-from express_path_cli.sources.proposal.resource import NewId
+from express_path_cli.sources.change.resource import NewId
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.documents import Count, OptionalWord, Text, Word, id_of, one_of
 from express_path_cli.terminal.errors import Failure, OptionError
@@ -271,7 +271,7 @@ def read_saved(file: Path) -> tuple[Result, ScanOptions]:
         _source(earlier.source),
         parameter_words(result.parameters),
         _selection(result.filters),
-        is_plan=result.plan is not None,
+        is_plan=result.change is not None,
     )
     return result, options
 
@@ -296,7 +296,7 @@ def _result(earlier: _Scan) -> Result:
         filters=coverage.filters,
         comparison=None if earlier.fixed is UNSET else _comparison(earlier, rows),
         listed=listed,
-        plan=_plan(earlier, rows) if isinstance(earlier, _PlannedScan) else None,
+        change=_change_findings(earlier, rows) if isinstance(earlier, _PlannedScan) else None,
         account_names=earlier.account_names,
         hubs=list(map(_hub, earlier.hubs)),
         set_parameters=list(set_parameters.values()),
@@ -329,13 +329,13 @@ def _id(text: str, field: str) -> str:
     return NewId(text) if wrong_form(text, field) else text
 
 
-def _plan(earlier: _PlannedScan, rows: Sequence[Row]) -> ProposedFindings:
+def _change_findings(earlier: _PlannedScan, rows: Sequence[Row]) -> ChangeFindings:
     """Return what the plan changes. Its findings are compared with those before it already."""
     tables = [
         TableChange(table.route_table_id, table.address or "", table.before, table.after)
         for table in earlier.route_tables
     ]
-    return ProposedFindings(rows, None, tables, earlier.plan, earlier.undecided)
+    return ChangeFindings(rows, None, tables, earlier.plan, earlier.undecided)
 
 
 def _list(listed: Mapping[tuple[str, str], set[str]], account_id: str, region: str, subnet_ids: Iterable[str]) -> None:

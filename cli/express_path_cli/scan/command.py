@@ -193,7 +193,7 @@ def scan(
         selected,
         write_scan,
     )
-    from express_path_cli.sources.proposal.proposal import Proposal
+    from express_path_cli.sources.change.change_file import ChangeFile
     from express_path_cli.sources.source import Source
     from express_path_cli.terminal.files import check_output
 
@@ -201,9 +201,9 @@ def scan(
     _check_plan(with_plan, plan)
     program = None if no_terraform else terraform or ""
     regions = options.unique(region)
-    proposal = Proposal(plan, regions, source, program, is_alone=plan_only) if plan else None
-    if proposal and not (regions or from_dump or example or aggregator or all_regions):
-        regions = proposal.regions
+    change = ChangeFile(plan, regions, source, program, is_alone=plan_only) if plan else None
+    if change and not (regions or from_dump or example or aggregator or all_regions):
+        regions = change.regions
     live = LiveOptions(regions, all_regions, profile, organization, role_name, external_id)
     network, settings = Source(from_dump, aggregator, live, example), read_settings(parameter)
     if from_scan:  # its file says how it was judged
@@ -231,7 +231,7 @@ def scan(
         scanned = read_earlier(from_scan, given, quiet=quiet)
         check_earlier(scanned.result, asked)
     else:
-        scanned = read_now(given, settings, proposal, quiet=quiet)
+        scanned = read_now(given, settings, change, quiet=quiet)
     raise typer.Exit(write_scan(scanned, asked, chosen, output, quiet=quiet))
 
 

@@ -44,7 +44,7 @@ def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Pat
     names = {**scan.result.account_names, **asked.settings.account_names}
     result = replace(scan.result, rows=applied.rows, settings=applied.notes, account_names=names)
     # The network without a plan is what the plan is compared with.
-    baseline = asked.baseline or (result.plan.before if result.plan else None)
+    baseline = asked.baseline or (result.change.before if result.change else None)
     if baseline:
         result = _compared(result, baseline, quiet=quiet)
     has_all = output_format in WITH_IGNORED
@@ -65,7 +65,7 @@ def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Pat
         not row.ignored and (matches(row, asked.failing) or row.baseline in asked.failing)  # one of the words is "new"
         for row in (*result.rows, *result.unlisted)
     )
-    is_undecided = result.plan and result.plan.undecided and Reason.UNRESOLVED_EGRESS in asked.failing
+    is_undecided = result.change and result.change.undecided and Reason.UNRESOLVED_EGRESS in asked.failing
     return UNDETERMINED if result.failures else int(fails or bool(is_undecided))
 
 
@@ -92,7 +92,7 @@ def check_split(given: Mapping[str, object], output: Path | None) -> None:
 
 def check_earlier(earlier: Result, asked: ScanOutput) -> None:
     """Raise OptionError if an earlier scan has a baseline and gets another one, or has none and needs one."""
-    if asked.split_by and earlier.plan:
+    if asked.split_by and earlier.change:
         raise OptionError("--split-by and the scan of a plan cannot be used together", "leave --split-by out")
     if earlier.comparison and asked.baseline:
         raise OptionError(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from cfnlint.decode import decode_str
 
-from express_path_cli.sources.proposal import (
+from express_path_cli.sources.change import (
     cloudformation,
     references,
     resolving,
@@ -17,10 +17,10 @@ from express_path_cli.sources.proposal import (
     terraform,
     terraform_document,
 )
-from express_path_cli.sources.proposal.families import firewalls, gateways, routes, tables, vpcs
+from express_path_cli.sources.change.families import firewalls, gateways, routes, tables, vpcs
 from tests.cli.scan.test_template import NEW_TABLE, SPECIFIC, TEMPLATE, change, change_set
-from tests.cli.sources.proposal.test_families import CASES, OVER_SAMPLE, with_firewall
-from tests.cli.sources.proposal.test_resolving import fake
+from tests.cli.sources.change.test_families import CASES, OVER_SAMPLE, with_firewall
+from tests.cli.sources.change.test_resolving import fake
 from tests.support.command import invoke
 from tests.support.plans import UNKNOWN, PlanBuilder, nat_route, network
 

@@ -12,7 +12,7 @@ from tests.cli.findings.test_saved import changed, check_wrong_values
 from tests.cli.scan.test_from import without_times
 from tests.cli.scan.test_plan import ENDPOINT, MAIN, PRIVATE, UNRESOLVED, VPC, moved_subnet, replaced_table
 from tests.cli.scan.test_template import TEMPLATE
-from tests.cli.sources.proposal.test_families import in_main_table
+from tests.cli.sources.change.test_families import in_main_table
 from tests.support.command import invoke
 from tests.support.plans import UNKNOWN, PlanBuilder, endpoint, nat_route, network
 

@@ -11,8 +11,8 @@ from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance
 from express_path_cli.findings.baseline import PAST, PastFinding
+from express_path_cli.findings.change import ChangeFindings, TableChange
 from express_path_cli.findings.options import ScanOptions
-from express_path_cli.findings.proposed import ProposedFindings, TableChange
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row, change_key, known_id
 from express_path_cli.findings.scan_file import SCHEMA_VERSION
@@ -23,13 +23,13 @@ from express_path_cli.terminal.files import to_json
 
 def as_json(result: Result, scan: ScanOptions) -> Iterator[bytes]:
     """Yield a scan as one JSON document: everything that another format or a report shows of it."""
-    compared, planned = result.comparison is not None, result.plan is not None
+    compared, planned = result.comparison is not None, result.change is not None
     changes = changes_of(worklist(result.rows).items())
     places = {change_key(change.rows[0]): place for place, change in enumerate(changes)}
     subnets = (_row(row, places.get(change_key(row)), compared=compared, planned=planned) for row in result.rows)
-    plan = _plan(result.plan) if result.plan else {}
+    change = _change_findings(result.change) if result.change else {}
     lists = {**_hubs(result), "changes": map(_change, changes), "subnets": subnets}
-    yield from document({**_scan(result, scan), **_names(result), **plan, **lists, **_past(result)})
+    yield from document({**_scan(result, scan), **_names(result), **change, **lists, **_past(result)})
 
 
 def document(content: Mapping[str, object] | Iterator[object]) -> Iterator[bytes]:
@@ -193,10 +193,10 @@ def _past_finding(past: PastFinding) -> dict[str, Any]:
     }
 
 
-def _plan(plan: ProposedFindings) -> dict[str, Any]:
+def _change_findings(change: ChangeFindings) -> dict[str, Any]:
     """Return what a plan changes, and what of it could not be decided."""
-    tables = map(_table_change, plan.tables)
-    return {"plan": [*plan.sentences], "undecided": [*plan.undecided], "routeTables": tables}
+    tables = map(_table_change, change.tables)
+    return {"plan": [*change.sentences], "undecided": [*change.undecided], "routeTables": tables}
 
 
 def _planned(row: Row) -> dict[str, Any]:

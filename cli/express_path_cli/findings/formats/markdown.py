@@ -8,9 +8,9 @@ from itertools import chain
 
 from express_path.domain.path.reasons import Compliance
 from express_path_cli.findings.baseline import comparison_lines, comparison_text
+from express_path_cli.findings.change import table_lines
 from express_path_cli.findings.formats.text import in_order_of_work, path_cell
 from express_path_cli.findings.hubs import TITLE, hub_advice, hubs_in_short
-from express_path_cli.findings.proposed import table_lines
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import advice, closing
@@ -84,9 +84,9 @@ class _Document:
         for line in result.settings:
             yield from (plain(line), "")
         yield from (f"**{plain(result.summary)}**", "")
-        if result.plan:
-            yield from (plain(" ".join(result.plan.sentences)), "")
-            lines = [f"- {_path_in_line(line)}" for line in table_lines(result.plan)]
+        if result.change:
+            yield from (plain(" ".join(result.change.sentences)), "")
+            lines = [f"- {_path_in_line(line)}" for line in table_lines(result.change)]
             yield from [*self._shown(lines), ""] if lines else []
         yield from self._baseline()
         for sentence in closing(

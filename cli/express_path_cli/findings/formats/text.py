@@ -8,10 +8,10 @@ from express_path.domain.findings.texts import path_text
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
 from express_path.domain.remedy.texts import NAME_THE_TABLE
 from express_path_cli.findings.baseline import Comparison, comparison_lines, comparison_text
+from express_path_cli.findings.change import ChangeFindings, table_lines
 from express_path_cli.findings.grouping import ACCOUNT, TAG, Grouping, group_record, groups, owner_grouping
 from express_path_cli.findings.hubs import TITLE, hub_advice, hubs_in_short
 from express_path_cli.findings.options import RenderOptions
-from express_path_cli.findings.proposed import ProposedFindings, table_lines
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import EXCLUDED_FIX, closing
@@ -58,8 +58,8 @@ class _Table:
         """Yield every line."""
         for line in (*self._result.settings[:1], self._result.summary):
             yield from self._screen.folded(line)
-        if self._result.plan:
-            yield from self._proposed(self._result.plan)
+        if self._result.change:
+            yield from self._change_lines(self._result.change)
         if self._result.comparison:
             yield from self._compared(self._result.comparison)
         if self._options.lists_subnets:
@@ -71,10 +71,10 @@ class _Table:
         yield from self._hubs()
         yield from self._closing()
 
-    def _proposed(self, plan: ProposedFindings) -> Iterator[str]:
+    def _change_lines(self, change: ChangeFindings) -> Iterator[str]:
         """Yield what a plan changes, and the route tables whose subnets have other verdicts after it."""
-        yield from self._screen.folded(" ".join(plan.sentences))
-        for line in table_lines(plan):
+        yield from self._screen.folded(" ".join(change.sentences))
+        for line in table_lines(change):
             yield from self._screen.folded(line, "  ")
 
     def _compared(self, comparison: Comparison) -> Iterator[str]:
@@ -203,7 +203,7 @@ class _Table:
             yield from self._screen.folded(sentence)
         is_enough = self._options.lists_subnets or result.comparison is not None
         commands = [*self._options.scan.next_commands(self._advised, lists_subnets=is_enough)]
-        if self._is_large and not self._result.plan:
+        if self._is_large and not self._result.change:
             by = owner_grouping(result.rows) or Grouping(ACCOUNT)
             commands.append(self._options.scan.handover(by.by))
         for purpose, command in commands:

@@ -7,8 +7,8 @@ import pytest
 from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 
 from config_rule_sandbox.server import Sandbox
-from express_path_cli.sources.proposal.families import MODELLED
-from express_path_cli.sources.proposal.harmless import is_harmless
+from express_path_cli.sources.change.families import MODELLED
+from express_path_cli.sources.change.harmless import is_harmless
 from tests.support.terraform import Workspace, needs_terraform
 
 MAY_TOUCH = """

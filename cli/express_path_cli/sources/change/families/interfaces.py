@@ -3,11 +3,11 @@
 from collections.abc import Mapping
 
 from express_path.domain.network.resources import NetworkInterface
-from express_path_cli.sources.proposal.draft import Draft, Effect, add_nothing
-from express_path_cli.sources.proposal.resource import Resource
+from express_path_cli.sources.change.changed_network import ChangedNetwork, Effect, add_nothing
+from express_path_cli.sources.change.resource import Resource
 
 
-def _add(draft: Draft, resource: Resource) -> None:
+def _add(network: ChangedNetwork, resource: Resource) -> None:
     """Add an interface, or the primary one of an instance that brings none of its own."""
     after = resource.after
     is_instance = resource.type == "aws_instance"
@@ -15,7 +15,7 @@ def _add(draft: Draft, resource: Resource) -> None:
         return
     interface_id = resource.made("primary_network_interface_id") if is_instance else resource.id
     checks = after.is_unknown("source_dest_check") or after.known("source_dest_check") is not False
-    draft.interfaces[interface_id] = NetworkInterface(interface_id, after.one("subnet_id"), checks, resource.id)
+    network.interfaces[interface_id] = NetworkInterface(interface_id, after.one("subnet_id"), checks, resource.id)
 
 
 ADD = {

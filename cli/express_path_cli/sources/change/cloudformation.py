@@ -16,7 +16,7 @@ import orjson
 
 from express_path.errors import RecordError
 from express_path.fields import Description, free_text, identifier, nested, optional_free_text, required_object, rows
-from express_path_cli.sources.proposal.document import (
+from express_path_cli.sources.change.document import (
     MAX_DEPTH,
     REMEDY,
     ChangeError,
@@ -24,8 +24,8 @@ from express_path_cli.sources.proposal.document import (
     faults_in,
     read_content,
 )
-from express_path_cli.sources.proposal.harmless import is_harmless
-from express_path_cli.sources.proposal.resource import (
+from express_path_cli.sources.change.harmless import is_harmless
+from express_path_cli.sources.change.resource import (
     MADE_WITH,
     OPEN,
     Action,
@@ -36,7 +36,7 @@ from express_path_cli.sources.proposal.resource import (
     firewall_endpoints,
     made_id,
 )
-from express_path_cli.sources.proposal.source_lines import Location
+from express_path_cli.sources.change.source_lines import Location
 
 SUFFIXES = (".yaml", ".yml", ".template")
 """The suffixes of templates. One in JSON is recognized by its Resources."""

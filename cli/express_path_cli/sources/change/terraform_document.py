@@ -12,9 +12,9 @@ import orjson
 
 from express_path.errors import RecordError
 from express_path.fields import flag, free_text, nested, optional_free_text, required_object, rows
-from express_path_cli.sources.proposal.document import ChangeError, faults_in, is_too_deep
-from express_path_cli.sources.proposal.references import Block, inside, is_module
-from express_path_cli.sources.proposal.resource import Values
+from express_path_cli.sources.change.document import ChangeError, faults_in, is_too_deep
+from express_path_cli.sources.change.references import Block, inside, is_module
+from express_path_cli.sources.change.resource import Values
 
 REMEDY = "make one with: terraform plan -out=plan.out && terraform show -json plan.out > plan.json"
 _WITH_BEFORE = frozenset({"update", "delete", "no-op", "forget"})

@@ -4,86 +4,86 @@ from dataclasses import replace
 from typing import Any
 
 from express_path.domain.network.resources import BlockMode, Route, Subnet, TargetKind, Vpc
-from express_path_cli.sources.proposal.draft import Draft, DraftTable, cidr_of, tags_of
-from express_path_cli.sources.proposal.resource import GONE, MADE, Action, Arguments, Resource, UnknownId
+from express_path_cli.sources.change.changed_network import ChangedNetwork, ChangedTable, cidr_of, tags_of
+from express_path_cli.sources.change.resource import GONE, MADE, Action, Arguments, Resource, UnknownId
 
 SUBNETS = ("aws_subnet", "aws_default_subnet")
 
 
-def _add_ipv6(draft: Draft, resource: Resource) -> None:
-    for subnet_id in resource.after.named("subnet_id").among(draft.subnets):
-        draft.subnets[subnet_id] = replace(draft.subnets[subnet_id], has_ipv6=True)
+def _add_ipv6(network: ChangedNetwork, resource: Resource) -> None:
+    for subnet_id in resource.after.named("subnet_id").among(network.subnets):
+        network.subnets[subnet_id] = replace(network.subnets[subnet_id], has_ipv6=True)
 
 
-def _change_modes(draft: Draft, resource: Resource) -> None:
+def _change_modes(network: ChangedNetwork, resource: Resource) -> None:
     """Leave unknown what VPC Block Public Access closes, which may be the gateway of every VPC and subnet."""
     if resource.action is not Action.KEEP:
-        draft.new_block_mode = BlockMode.UNKNOWN
-        draft.vpcs |= {key: replace(one, block_mode=BlockMode.UNKNOWN) for key, one in draft.vpcs.items()}
-        draft.subnets |= {key: replace(one, block_mode=BlockMode.UNKNOWN) for key, one in draft.subnets.items()}
+        network.new_block_mode = BlockMode.UNKNOWN
+        network.vpcs |= {key: replace(one, block_mode=BlockMode.UNKNOWN) for key, one in network.vpcs.items()}
+        network.subnets |= {key: replace(one, block_mode=BlockMode.UNKNOWN) for key, one in network.subnets.items()}
 
 
-def _add_ipv4(draft: Draft, resource: Resource) -> None:
+def _add_ipv4(network: ChangedNetwork, resource: Resource) -> None:
     """Add the local route of every route table for a further CIDR of a VPC."""
     cidr, vpc = cidr_of(resource.after.known("cidr_block")), resource.after.named("vpc_id")
-    for table in draft.tables.values():
+    for table in network.tables.values():
         if cidr is None:
             table.add_unreadable(resource.after.unknown("cidr_block"))
         elif vpc.is_open or table.vpc_id in vpc.ids:
             table.routes.append(Route(cidr, "local", TargetKind.LOCAL))
 
 
-def _remove_tag(draft: Draft, resource: Resource) -> None:
+def _remove_tag(network: ChangedNetwork, resource: Resource) -> None:
     if resource.action in GONE:
-        _tag(draft, resource, resource.before, None)
+        _tag(network, resource, resource.before, None)
 
 
-def _add_tag(draft: Draft, resource: Resource) -> None:
-    _tag(draft, resource, resource.after, resource.after.text("value"))
+def _add_tag(network: ChangedNetwork, resource: Resource) -> None:
+    _tag(network, resource, resource.after, resource.after.text("value"))
 
 
-def _tag(draft: Draft, resource: Resource, arguments: Arguments, value: str | None) -> None:
+def _tag(network: ChangedNetwork, resource: Resource, arguments: Arguments, value: str | None) -> None:
     """Set a tag, which may exclude a subnet, a route table, or a VPC; without a value, remove it."""
     key, tagged = arguments.text("key"), arguments.named("resource_id").certain
     if not key or not tagged:
-        draft.leave_undecided(resource)
+        network.leave_undecided(resource)
         return
-    tagged = draft.real(tagged)
-    every: tuple[dict[str, Any], ...] = (draft.subnets, draft.vpcs, draft.tables)
+    tagged = network.real(tagged)
+    every: tuple[dict[str, Any], ...] = (network.subnets, network.vpcs, network.tables)
     for rows in every:
         if tagged in rows:
             others = {name: one for name, one in rows[tagged].tags.items() if name != key}
             rows[tagged] = replace(rows[tagged], tags=others if value is None else {**others, key: value})
 
 
-def _add_vpc(draft: Draft, resource: Resource) -> None:
+def _add_vpc(network: ChangedNetwork, resource: Resource) -> None:
     """Add a VPC and its main route table. That of a VPC that exists may have routes that the change does not show."""
-    known, table_id = draft.vpcs.get(resource.id), resource.made("main_route_table_id")
-    new = Vpc(resource.id, resource.account_id or draft.account, block_mode=draft.new_block_mode)
-    draft.vpcs[resource.id] = replace(known or new, tags=tags_of(resource))
-    if known or table_id in draft.tables:
+    known, table_id = network.vpcs.get(resource.id), resource.made("main_route_table_id")
+    new = Vpc(resource.id, resource.account_id or network.account, block_mode=network.new_block_mode)
+    network.vpcs[resource.id] = replace(known or new, tags=tags_of(resource))
+    if known or table_id in network.tables:
         return
     cidr = cidr_of(resource.after.known("cidr_block"))
     routes = [Route(cidr, "local", TargetKind.LOCAL)] if cidr else []
-    draft.tables[table_id] = DraftTable(resource.id, routes, resource.account_id or draft.account)
-    draft.main.setdefault(resource.id, table_id)
+    network.tables[table_id] = ChangedTable(resource.id, routes, resource.account_id or network.account)
+    network.main.setdefault(resource.id, table_id)
     if resource.action not in MADE:
         name = UnknownId(f"what routes the main route table of {resource.address} has")
-        draft.tables[table_id].add_unreadable(name)
+        network.tables[table_id].add_unreadable(name)
 
 
-def _add_subnet(draft: Draft, resource: Resource) -> None:
+def _add_subnet(network: ChangedNetwork, resource: Resource) -> None:
     after, vpc_id = resource.after, resource.after.one("vpc_id")
-    mode = draft.vpcs[vpc_id].block_mode if vpc_id in draft.vpcs else draft.new_block_mode
-    known = draft.subnets.get(resource.id) or Subnet(
-        resource.id, vpc_id, resource.account_id or draft.account, block_mode=mode
+    mode = network.vpcs[vpc_id].block_mode if vpc_id in network.vpcs else network.new_block_mode
+    known = network.subnets.get(resource.id) or Subnet(
+        resource.id, vpc_id, resource.account_id or network.account, block_mode=mode
     )
     zone = after.text("availability_zone")
-    draft.subnets[resource.id] = replace(
+    network.subnets[resource.id] = replace(
         known,
         # A name that no zone has: traffic from there may leave an attachment in every subnet.
         availability_zone_id=after.text("availability_zone_id")
-        or draft.zone_ids.get(zone)
+        or network.zone_ids.get(zone)
         or known.availability_zone_id
         or zone
         or after.unknown("availability_zone"),

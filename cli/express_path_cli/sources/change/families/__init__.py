@@ -9,8 +9,8 @@ other type leaves paths unknown, so a test of a new type shows which subnets it 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
-from express_path_cli.sources.proposal.draft import Draft, Effect
-from express_path_cli.sources.proposal.families import (
+from express_path_cli.sources.change.changed_network import ChangedNetwork, Effect
+from express_path_cli.sources.change.families import (
     endpoints,
     firewalls,
     gateways,
@@ -21,8 +21,8 @@ from express_path_cli.sources.proposal.families import (
     transit_gateways,
     vpcs,
 )
-from express_path_cli.sources.proposal.harmless import is_harmless
-from express_path_cli.sources.proposal.resource import GONE, MADE_WITH, Action, Resource
+from express_path_cli.sources.change.harmless import is_harmless
+from express_path_cli.sources.change.resource import GONE, MADE_WITH, Action, Resource
 
 _FAMILIES = (vpcs, gateways, interfaces, firewalls, prefix_lists, tables, endpoints, routes, transit_gateways)
 _STAGES: Sequence[Mapping[str, Effect]] = (*(family.ADD for family in _FAMILIES), vpcs.ADD_LAST)
@@ -35,40 +35,40 @@ NAMED = (*vpcs.SUBNETS, *tables.TABLES)
 """The types of resources that a reader finds by their addresses."""
 
 
-def lay(draft: Draft, resources: Sequence[Resource]) -> None:
+def lay(network: ChangedNetwork, resources: Sequence[Resource]) -> None:
     """Lay resources over a network: first everything is removed that goes, then everything is added."""
-    _remove(draft, resources)
+    _remove(network, resources)
     stays = [one for one in resources if one.action is not Action.DELETE]
     of_type: defaultdict[str, list[Resource]] = defaultdict(list)
     for resource in stays:
-        if draft.counts(resource):
+        if network.counts(resource):
             of_type[resource.type].append(resource)
     for stage in _STAGES:
         for kind, add in stage.items():
             for resource in of_type[kind]:
-                add(draft, resource)
-    routes.place_possible(draft)
-    tables.associate_possible(draft)
-    tables.add_what_is_not_shown(draft, stays)
+                add(network, resource)
+    routes.place_possible(network)
+    tables.associate_possible(network)
+    tables.add_what_is_not_shown(network, stays)
     for resource in resources:
         if resource.type not in MODELLED and resource.action is not Action.KEEP and not is_harmless(resource.type):
-            draft.leave_undecided(resource)
+            network.leave_undecided(resource)
         elif resource.type in NAMED and resource.action is not Action.DELETE:
-            draft.noted.addresses[draft.real(resource.id)] = resource.address
+            network.noted.addresses[network.real(resource.id)] = resource.address
 
 
-def _remove(draft: Draft, resources: Iterable[Resource]) -> None:
+def _remove(network: ChangedNetwork, resources: Iterable[Resource]) -> None:
     """Remove what goes, and blackhole the routes to it. A default resource stays in AWS, unless it says force_destroy.
 
     https://registry.terraform.io/providers/hashicorp/aws/latest/docs/resources/default_subnet
     """
     for resource in resources:
         if resource.type in _REMOVING and resource.action is not Action.KEEP:
-            _REMOVING[resource.type](draft, resource)
+            _REMOVING[resource.type](network, resource)
         is_default = resource.type.startswith("aws_default_") and resource.before.known("force_destroy") is not True
         if resource.action in GONE and not is_default:
             made = [resource.before.text(attribute) for kind, attribute in MADE_WITH if kind == resource.type]
             for one in filter(None, (resource.id_before, *made)):
-                draft.remove(one)
-    for table in (*draft.tables.values(), *draft.transit_tables.values()):
-        table.blackhole(draft.gone)
+                network.remove(one)
+    for table in (*network.tables.values(), *network.transit_tables.values()):
+        table.blackhole(network.gone)

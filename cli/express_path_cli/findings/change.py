@@ -17,9 +17,9 @@ from express_path_cli.findings.row import Row, known_id, rows_of
 from express_path_cli.findings.scan_file import FindingId
 from express_path_cli.findings.selection import Selection, evaluate_all, evaluators
 from express_path_cli.findings.worklist import CROSSES_NAT
+from express_path_cli.sources.change.change_file import ChangedViews
+from express_path_cli.sources.change.resource import UnknownId
 from express_path_cli.sources.network import View
-from express_path_cli.sources.proposal.proposal import Proposed
-from express_path_cli.sources.proposal.resource import UnknownId
 from express_path_cli.terminal.texts import count_text
 
 _MOST = 5
@@ -50,7 +50,7 @@ class TableChange:
 
 
 @dataclass(frozen=True, slots=True)
-class ProposedFindings:
+class ChangeFindings:
     """The rows after the apply, the findings before it, and the differences.
 
     before: None if the rows are compared already. sentences: the most important ones. undecided: the resources that may
@@ -64,43 +64,43 @@ class ProposedFindings:
     undecided: Sequence[str]
 
 
-def judge(proposed: Proposed, parameters: RuleParameters, selection: Selection) -> ProposedFindings:
+def judge(changed: ChangedViews, parameters: RuleParameters, selection: Selection) -> ChangeFindings:
     """Return what a change does, by the verdicts of the same engine before and after it."""
-    before = rows_of(evaluate_all(proposed.before, parameters, selection), evaluators(proposed.before, parameters))
-    verdicts = verdicts_after(proposed, parameters, selection)
-    rows = [_row(row, proposed) for row in rows_of(verdicts, evaluators(proposed.after, parameters))]
+    before = rows_of(evaluate_all(changed.before, parameters, selection), evaluators(changed.before, parameters))
+    verdicts = verdicts_after(changed, parameters, selection)
+    rows = [_row(row, changed) for row in rows_of(verdicts, evaluators(changed.after, parameters))]
     rows.sort(key=lambda row: row.key)
-    tables = _table_changes(before, rows, proposed.addresses)
+    tables = _table_changes(before, rows, changed.addresses)
     findings = {FindingId(*row.key, row.reason): row.vpc_id for row in before if row.is_flagged}
-    undecided = [name if kind in name else f"{name} ({kind})" for name, kind in sorted(proposed.undecided.items())]
-    sentences = _sentences(proposed, before, rows, undecided)
-    return ProposedFindings(rows, Baseline(findings), tables, sentences, undecided)
+    undecided = [name if kind in name else f"{name} ({kind})" for name, kind in sorted(changed.undecided.items())]
+    sentences = _sentences(changed, before, rows, undecided)
+    return ChangeFindings(rows, Baseline(findings), tables, sentences, undecided)
 
 
-def verdicts_after(proposed: Proposed, parameters: RuleParameters, selection: Selection) -> list[Verdict]:
+def verdicts_after(changed: ChangedViews, parameters: RuleParameters, selection: Selection) -> list[Verdict]:
     """Return one verdict for each subnet: UNRESOLVED_EGRESS if what is not known yet decides."""
     others: defaultdict[tuple[str, str], list[Verdict]] = defaultdict(list)
-    for verdict in evaluate_all(proposed.others, parameters, selection):
+    for verdict in evaluate_all(changed.others, parameters, selection):
         others[verdict.region, verdict.subnet_id].append(verdict)
     decided = []
-    for verdict in evaluate_all(proposed.after, parameters, selection):
+    for verdict in evaluate_all(changed.after, parameters, selection):
         every = [verdict, *others[verdict.region, verdict.subnet_id]]
         if len({one.reason for one in every}) > 1:
             worst = min(every, key=lambda one: SEVERITY_ORDER[one.reason])
-            name = proposed.with_routes.get(verdict.route_table_id or "")
+            name = changed.with_routes.get(verdict.route_table_id or "")
             if _is_certain(every):
                 decided.append(worst)
             elif name:
-                decided.append(_known_later(verdict, name, proposed, parameters))
+                decided.append(_known_later(verdict, name, changed, parameters))
             else:
                 decided.append(_unresolved(verdict, _SNAPSHOT, parameters))
-        elif verdict.reason is Reason.NO_ROUTE and _may_be_dropped(verdict, proposed):
+        elif verdict.reason is Reason.NO_ROUTE and _may_be_dropped(verdict, changed):
             decided.append(_unresolved(verdict, _ZONE, parameters))
         elif verdict.reason is Reason.EXCLUDED and isinstance(verdict.vpc_id, UnknownId):
             note = f"{verdict.vpc_id} is {_AFTER_APPLY}"
             decided.append(_unresolved(verdict, note, parameters, Unknown.AFTER_APPLY))
         else:
-            decided.append(_with_note(verdict, proposed, parameters))
+            decided.append(_with_note(verdict, changed, parameters))
     return [replace(one, route_table_id=_known_table(one.route_table_id)) for one in decided]
 
 
@@ -109,7 +109,7 @@ def _known_table(table_id: str | None) -> str | None:
     return None if isinstance(table_id, UnknownId) else table_id
 
 
-def _may_be_dropped(verdict: Verdict, proposed: Proposed) -> bool:
+def _may_be_dropped(verdict: Verdict, changed: ChangedViews) -> bool:
     """Return whether traffic may not reach the transit gateway: its zone is not known, or no attachment is seen there.
 
     https://docs.aws.amazon.com/vpc/latest/tgw/tgw-vpc-attachments.html
@@ -119,7 +119,7 @@ def _may_be_dropped(verdict: Verdict, proposed: Proposed) -> bool:
         return False
     return not any(
         snapshot.subnets[subnet_id].availability_zone_id == zone
-        for snapshot in {id(view.tracer): view.tracer.snapshot for view in proposed.after}.values()
+        for snapshot in {id(view.tracer): view.tracer.snapshot for view in changed.after}.values()
         for attachment in (snapshot.transit_gateway_attachments or {}).values()
         if attachment.resource_id == verdict.vpc_id
         for subnet_id in attachment.subnet_ids or ()
@@ -134,20 +134,20 @@ def _is_certain(possible: Sequence[Verdict]) -> bool:
     )
 
 
-def _with_note(verdict: Verdict, proposed: Proposed, parameters: RuleParameters) -> Verdict:
+def _with_note(verdict: Verdict, changed: ChangedViews, parameters: RuleParameters) -> Verdict:
     """Return a verdict whose note says so if its path ends at a value that is not known."""
     ends = (verdict.path[-1].id, verdict.path[0].destination) if verdict.path else ()
     end = next((one for one in ends if isinstance(one, UnknownId)), None)
     if verdict.reason is not Reason.UNRESOLVED_EGRESS or end is None:
         return verdict
-    if end in proposed.undecided:
+    if end in changed.undecided:
         return _unresolved(verdict, f"{end} {_UNDECIDED}", parameters, Unknown.AFTER_APPLY)
-    return _known_later(verdict, end, proposed, parameters)
+    return _known_later(verdict, end, changed, parameters)
 
 
-def _known_later(verdict: Verdict, name: str, proposed: Proposed, parameters: RuleParameters) -> Verdict:
+def _known_later(verdict: Verdict, name: str, changed: ChangedViews, parameters: RuleParameters) -> Verdict:
     """Return the verdict on a path that depends on a value that only the apply shows, or perhaps the configuration."""
-    if proposed.has_source:
+    if changed.has_source:
         return _unresolved(verdict, f"{name} is {_AFTER_APPLY}", parameters, Unknown.AFTER_APPLY)
     return _unresolved(verdict, f"{name} is {_AFTER_APPLY}, or with --source DIR", parameters, Unknown.SOURCE)
 
@@ -169,19 +169,19 @@ def _unresolved(verdict: Verdict, note: str, parameters: RuleParameters, unknown
     )
 
 
-def _row(row: Row, proposed: Proposed) -> Row:
+def _row(row: Row, changed: ChangedViews) -> Row:
     """Return a row with its address, and what changes it."""
     table_id = row.route_table_id or ""
-    changed_by = dict.fromkeys((*proposed.changed_by.get(table_id, ()), *proposed.changed_by.get(row.subnet_id, ())))
+    changed_by = dict.fromkeys((*changed.changed_by.get(table_id, ()), *changed.changed_by.get(row.subnet_id, ())))
     if needs_remedy(row):
         causes = sorted(changed_by, key=_cause_order)
-        location = proposed.locate(
-            (*causes, proposed.addresses.get(table_id, ""), proposed.addresses.get(row.subnet_id, ""))
+        location = changed.locate(
+            (*causes, changed.addresses.get(table_id, ""), changed.addresses.get(row.subnet_id, ""))
         )
         row = replace(row, file=location.file, line=location.line) if location else row
     return replace(
         row,
-        address=proposed.addresses.get(row.subnet_id, ""),
+        address=changed.addresses.get(row.subnet_id, ""),
         changed_by=tuple(changed_by),
         availability_zone_id=row.availability_zone_id if _ZONE_ID.fullmatch(row.availability_zone_id) else "",
     )
@@ -221,19 +221,21 @@ def _table_changes(before: Iterable[Row], after: Iterable[Row], addresses: Mappi
     ]
 
 
-def table_lines(plan: ProposedFindings) -> Iterator[str]:
+def table_lines(change: ChangeFindings) -> Iterator[str]:
     """Yield a line for each route table whose subnets have other verdicts after the apply."""
-    for change in plan.tables:
-        name = change.route_table_id or change.address or "unknown route table"
-        named = f"{name} ({change.address})" if change.address not in ("", name) else name
-        yield f"{named}: {_counted(change.before)} -> {_counted(change.after)}"
+    for table in change.tables:
+        name = table.route_table_id or table.address or "unknown route table"
+        named = f"{name} ({table.address})" if table.address not in ("", name) else name
+        yield f"{named}: {_counted(table.before)} -> {_counted(table.after)}"
 
 
 def _counted(reasons: Mapping[Reason, int]) -> str:
     return ", ".join(f"{number} {reason}" for reason, number in sorted(reasons.items())) or "no subnet"
 
 
-def _sentences(proposed: Proposed, before: Sequence[Row], after: Sequence[Row], undecided: Sequence[str]) -> list[str]:
+def _sentences(
+    changed: ChangedViews, before: Sequence[Row], after: Sequence[Row], undecided: Sequence[str]
+) -> list[str]:
     """Return what the plan changes, the most important first."""
     earlier = {row.key: row.reason in CROSSES_NAT for row in before}
     new = [row for row in after if row.reason in CROSSES_NAT and not earlier.get(row.key)]
@@ -241,7 +243,7 @@ def _sentences(proposed: Proposed, before: Sequence[Row], after: Sequence[Row], 
     unresolved = sum(row.reason is Reason.UNRESOLVED_EGRESS for row in after)
     found = [_undecided(undecided)] if undecided else []
     found += [f"This plan puts {count_text(len(new), 'subnet')} behind a NAT."] if new else []
-    lost = _without_endpoint(proposed)
+    lost = _without_endpoint(changed)
     if lost:
         more = f" and {len(lost) - _MOST} more" if len(lost) > _MOST else ""
         found.append(
@@ -268,10 +270,10 @@ def _undecided(named: Sequence[str]) -> str:
     return f"Could not be decided: what {', '.join(named[:_MOST])}{more} would change."
 
 
-def _without_endpoint(proposed: Proposed) -> list[str]:
+def _without_endpoint(changed: ChangedViews) -> list[str]:
     """Return the route tables that stay and lose their route to a gateway endpoint of S3 Express."""
-    before, after = _with_endpoint(proposed.before), _with_endpoint((*proposed.after, *proposed.others))
-    kept = {table_id for view in proposed.after for table_id in view.tracer.snapshot.route_tables}
+    before, after = _with_endpoint(changed.before), _with_endpoint((*changed.after, *changed.others))
+    kept = {table_id for view in changed.after for table_id in view.tracer.snapshot.route_tables}
     return sorted((before - after) & kept)
 
 

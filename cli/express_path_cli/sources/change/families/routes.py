@@ -5,10 +5,10 @@ from collections.abc import Callable, Sequence
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import Rank, Route, TargetKind, target_kind
 from express_path.domain.path.routing import contains
-from express_path_cli.sources.proposal.draft import ENDS, NOT_PUBLIC, Draft, DraftTable, cidr_of
-from express_path_cli.sources.proposal.families.firewalls import one_of
-from express_path_cli.sources.proposal.families.gateways import gateway_kind
-from express_path_cli.sources.proposal.resource import Arguments, Kind, Resource, UnknownId, union
+from express_path_cli.sources.change.changed_network import ENDS, NOT_PUBLIC, ChangedNetwork, ChangedTable, cidr_of
+from express_path_cli.sources.change.families.firewalls import one_of
+from express_path_cli.sources.change.families.gateways import gateway_kind
+from express_path_cli.sources.change.resource import Arguments, Kind, Resource, UnknownId, union
 
 _TARGETS = {
     "nat_gateway_id": TargetKind.NAT_GATEWAY,
@@ -31,12 +31,12 @@ _DESTINATIONS = (
 )
 
 
-def remove_route(draft: Draft, resource: Resource) -> None:
+def remove_route(network: ChangedNetwork, resource: Resource) -> None:
     """Remove a route from its table."""
     before = resource.before
     destinations = {cidr_of(before.text(name)) or before.text(name) for name in _DESTINATIONS} - {""}
     _remove(
-        draft,
+        network,
         resource,
         lambda route: (
             route.destination in destinations and route.rank is not Rank.PROPAGATED and route.target_id != "local"
@@ -44,17 +44,17 @@ def remove_route(draft: Draft, resource: Resource) -> None:
     )
 
 
-def remove_propagation(draft: Draft, resource: Resource) -> None:
+def remove_propagation(network: ChangedNetwork, resource: Resource) -> None:
     """Remove the routes that a gateway or an attachment propagates to a table."""
     source = resource.before.text("vpn_gateway_id") or resource.before.text(Kind.ATTACHMENT)
-    _remove(draft, resource, lambda route: route.rank is Rank.PROPAGATED and route.target_id == source)
+    _remove(network, resource, lambda route: route.rank is Rank.PROPAGATED and route.target_id == source)
 
 
-def _remove(draft: Draft, resource: Resource, is_removed: Callable[[Route], bool]) -> None:
+def _remove(network: ChangedNetwork, resource: Resource, is_removed: Callable[[Route], bool]) -> None:
     table_id = resource.before.text(_table_argument(resource))
-    table = _tables(draft, resource).get(draft.real(table_id))
+    table = _tables(network, resource).get(network.real(table_id))
     if table:
-        draft.note(table_id, resource)
+        network.note(table_id, resource)
         table.remove(is_removed)
 
 
@@ -63,25 +63,25 @@ def _table_argument(resource: Resource) -> Kind:
     return Kind.TRANSIT_TABLE if "_transit_gateway_" in resource.type else Kind.TABLE
 
 
-def _tables(draft: Draft, resource: Resource) -> dict[str, DraftTable]:
-    return draft.transit_tables if _table_argument(resource) is Kind.TRANSIT_TABLE else draft.tables
+def _tables(network: ChangedNetwork, resource: Resource) -> dict[str, ChangedTable]:
+    return network.transit_tables if _table_argument(resource) is Kind.TRANSIT_TABLE else network.tables
 
 
-def _propagate(draft: Draft, resource: Resource) -> None:
+def _propagate(network: ChangedNetwork, resource: Resource) -> None:
     """Add routes of which nothing is known: what a gateway propagates is not in a change."""
     certain, others = resource.after.listed("route_table_ids")
     named = union([others, resource.after.named("route_table_id")])
-    for table_id in list(draft.tables) if named.is_open else (*certain, *named.ids):
-        table = draft.table_of(table_id)
+    for table_id in list(network.tables) if named.is_open else (*certain, *named.ids):
+        table = network.table_of(table_id)
         if table:
-            draft.note(table_id, resource)
+            network.note(table_id, resource)
             table.add_unreadable(UnknownId(resource.address))
 
 
-def route_of(draft: Draft, arguments: Arguments) -> Route:
+def route_of(network: ChangedNetwork, arguments: Arguments) -> Route:
     """Return the route that arguments describe."""
-    target, kind = _target(draft, arguments)
-    state = "active" if target and target not in draft.gone else "blackhole"
+    target, kind = _target(network, arguments)
+    state = "active" if target and target not in network.gone else "blackhole"
     return Route(_destination(arguments), target, kind, state=state)
 
 
@@ -93,7 +93,7 @@ def _destination(arguments: Arguments) -> Cidr | str:
     return cidr_of(arguments.known(given[0])) or arguments.one(given[0])
 
 
-def _target(draft: Draft, arguments: Arguments) -> tuple[str, TargetKind]:
+def _target(network: ChangedNetwork, arguments: Arguments) -> tuple[str, TargetKind]:
     """Return a target and its kind. A route of a transit gateway may drop traffic without one."""
     if arguments.known("blackhole") is True:
         return "", TargetKind.TRANSIT_GATEWAY_ATTACHMENT
@@ -104,55 +104,55 @@ def _target(draft: Draft, arguments: Arguments) -> tuple[str, TargetKind]:
     [argument] = given
     found, unknown = arguments.named(argument), arguments.unknown(argument)
     if argument == "instance_id":
-        return _interface_of(draft, arguments.one(argument)), TargetKind.NETWORK_INTERFACE
-    kind = _TARGETS[argument] or gateway_kind(draft, found)
+        return _interface_of(network, arguments.one(argument)), TargetKind.NETWORK_INTERFACE
+    kind = _TARGETS[argument] or gateway_kind(network, found)
     if found.certain:
         return found.certain, target_kind(found.certain) if kind is TargetKind.UNKNOWN else kind
-    return unknown, kind if kind in ENDS or one_of(draft, found, unknown) else TargetKind.UNKNOWN
+    return unknown, kind if kind in ENDS or one_of(network, found, unknown) else TargetKind.UNKNOWN
 
 
-def _interface_of(draft: Draft, instance_id: str) -> str:
+def _interface_of(network: ChangedNetwork, instance_id: str) -> str:
     """Return the primary interface of an instance, to which a route to the instance leads."""
-    found = (one.id for one in draft.interfaces.values() if one.instance_id == instance_id and not one.device_index)
+    found = (one.id for one in network.interfaces.values() if one.instance_id == instance_id and not one.device_index)
     return next(found, instance_id)
 
 
-def add_route(draft: Draft, resource: Resource) -> None:
+def add_route(network: ChangedNetwork, resource: Resource) -> None:
     """Put a route into its table, or keep it until all routes are in theirs of which the table is certain."""
-    certain, route = resource.after.named(_table_argument(resource)).certain, route_of(draft, resource.after)
+    certain, route = resource.after.named(_table_argument(resource)).certain, route_of(network, resource.after)
     if certain is None:
         if _may_matter(route.destination):
-            draft.possible_routes[resource.block, route.destination].append((resource, route))
+            network.possible_routes[resource.block, route.destination].append((resource, route))
         return
-    table_id = draft.real(certain)
-    table = _tables(draft, resource).get(table_id)
-    draft.note(table_id, resource)
+    table_id = network.real(certain)
+    table = _tables(network, resource).get(table_id)
+    network.note(table_id, resource)
     if table is None and _may_matter(route.destination):
-        draft.note_outside(resource)
+        network.note_outside(resource)
     elif table is not None and route not in table.routes:
         table.routes.append(route)
 
 
-def place_possible(draft: Draft) -> None:
+def place_possible(network: ChangedNetwork) -> None:
     """Put routes of one block to one destination into the tables that any of them may be in.
 
     A table has at most one route to a destination. So if a block has as many routes to it as there are tables that
     they may be in, each of these tables has one.
     """
-    for (_, destination), ones in draft.possible_routes.items():
+    for (_, destination), ones in network.possible_routes.items():
         resource, route = ones[0]
-        argument, tables = _table_argument(resource), _tables(draft, resource)
+        argument, tables = _table_argument(resource), _tables(network, resource)
         named = union([one.after.named(argument) for one, _ in ones])
-        possible = draft.fitting(named.ids, _vpc_of_targets(draft, [one for _, one in ones]))
-        ids = tables if named.is_open else dict.fromkeys(draft.real(one) for one in possible)
+        possible = network.fitting(named.ids, _vpc_of_targets(network, [one for _, one in ones]))
+        ids = tables if named.is_open else dict.fromkeys(network.real(one) for one in possible)
         candidates = [one for one in ids if one in tables and not tables[one].has(destination)]
         is_each = not named.is_open and len(candidates) == len(ones)
-        is_same = len({draft.alike(one) for _, one in ones}) == 1
+        is_same = len({network.alike(one) for _, one in ones}) == 1
         if not candidates:
-            draft.note_outside(resource)
+            network.note_outside(resource)
         unknown = Route(destination, resource.after.unknown(argument), TargetKind.UNKNOWN)
         for table_id in candidates:
-            draft.note(table_id, resource)
+            network.note(table_id, resource)
             tables[table_id].routes.append(route if is_each and is_same else unknown)
 
 
@@ -161,9 +161,9 @@ def _may_matter(destination: Cidr | str) -> bool:
     return not isinstance(destination, Cidr) or not any(contains(private, destination) for private in NOT_PUBLIC)
 
 
-def _vpc_of_targets(draft: Draft, routes: Sequence[Route]) -> str:
+def _vpc_of_targets(network: ChangedNetwork, routes: Sequence[Route]) -> str:
     """Return the VPC of the NAT gateways or endpoints that routes lead to, empty if that is not certain."""
-    targets = [draft.nats.get(one.target_id) or draft.endpoints.get(one.target_id) for one in routes]
+    targets = [network.nats.get(one.target_id) or network.endpoints.get(one.target_id) for one in routes]
     found = {target.vpc_id if target else "" for target in targets}
     return found.pop() if len(found) == 1 else ""
 

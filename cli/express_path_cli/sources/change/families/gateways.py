@@ -1,8 +1,8 @@
 """NAT gateways, internet gateways, and other gateways that routes lead to."""
 
 from express_path.domain.network.resources import NatGateway, TargetKind, target_kind
-from express_path_cli.sources.proposal.draft import Draft, add_nothing
-from express_path_cli.sources.proposal.resource import Action, Possible, Resource
+from express_path_cli.sources.change.changed_network import ChangedNetwork, add_nothing
+from express_path_cli.sources.change.resource import Action, Possible, Resource
 
 _KINDS = {
     "aws_internet_gateway": TargetKind.INTERNET_GATEWAY,
@@ -11,26 +11,26 @@ _KINDS = {
 _ATTACHMENTS = ("aws_internet_gateway_attachment", "aws_vpn_gateway_attachment")
 
 
-def _detach(draft: Draft, resource: Resource) -> None:
+def _detach(network: ChangedNetwork, resource: Resource) -> None:
     """Let AWS drop what is routed to a gateway that loses its VPC."""
-    draft.gone.add(resource.before.text("internet_gateway_id") or resource.before.text("vpn_gateway_id"))
+    network.gone.add(resource.before.text("internet_gateway_id") or resource.before.text("vpn_gateway_id"))
 
 
-def _move(draft: Draft, resource: Resource) -> None:
+def _move(network: ChangedNetwork, resource: Resource) -> None:
     is_moved = resource.before.text("vpc_id") not in ("", resource.after.one("vpc_id"))
     if resource.action is Action.UPDATE and is_moved:
-        draft.gone.add(resource.id)
+        network.gone.add(resource.id)
 
 
-def _add_gateway(draft: Draft, resource: Resource) -> None:
-    draft.gateway_kinds[resource.id] = _KINDS[resource.type]
+def _add_gateway(network: ChangedNetwork, resource: Resource) -> None:
+    network.gateway_kinds[resource.id] = _KINDS[resource.type]
 
 
-def _add_nat(draft: Draft, resource: Resource) -> None:
+def _add_nat(network: ChangedNetwork, resource: Resource) -> None:
     after = resource.after
     subnet = after.named("subnet_id")
-    vpc_ids = {draft.subnets[one].vpc_id for one in subnet.among(draft.subnets)}
-    draft.nats[resource.id] = NatGateway(
+    vpc_ids = {network.subnets[one].vpc_id for one in subnet.among(network.subnets)}
+    network.nats[resource.id] = NatGateway(
         id=resource.id,
         vpc_id=vpc_ids.pop() if len(vpc_ids) == 1 and not subnet.is_open else after.text("vpc_id"),
         subnet_id=subnet.certain,
@@ -39,9 +39,9 @@ def _add_nat(draft: Draft, resource: Resource) -> None:
     )
 
 
-def gateway_kind(draft: Draft, found: Possible) -> TargetKind:
+def gateway_kind(network: ChangedNetwork, found: Possible) -> TargetKind:
     """Return the kind of all gateways that a value may name, UNKNOWN if they differ."""
-    kinds = {draft.gateway_kinds.get(one) or target_kind(one) for one in found.ids}
+    kinds = {network.gateway_kinds.get(one) or target_kind(one) for one in found.ids}
     return kinds.pop() if len(kinds) == 1 and not found.is_open else TargetKind.UNKNOWN
 
 

@@ -24,8 +24,8 @@ from typing import Any
 import orjson
 
 from express_path.errors import ExpressPathError, RecordError
-from express_path_cli.sources.proposal.document import fault_of
-from express_path_cli.sources.proposal.resource import (
+from express_path_cli.sources.change.document import fault_of
+from express_path_cli.sources.change.resource import (
     ID_PREFIXES,
     KIND_OF_TYPE,
     MADE_WITH,
@@ -38,7 +38,7 @@ from express_path_cli.sources.proposal.resource import (
     made_id,
     with_unknown,
 )
-from express_path_cli.sources.proposal.terraform_document import PlanDocument, ResourceChange, read_test_plan
+from express_path_cli.sources.change.terraform_document import PlanDocument, ResourceChange, read_test_plan
 
 SECONDS = 240
 """The longest that all runs may take."""
@@ -280,7 +280,7 @@ class _Resolution:
         if address not in planned:
             raise _differing(address)
         mappings = _mappings(planned[address].after or {})
-        # The subnets are new, so that the draft has them in this order, too, or in none.
+        # The subnets are new, so that the network has them in this order, too, or in none.
         subnets = sorted(name for name, text in texts.items() if text in mappings and name in planned)
         zones = [(planned[name].after or {}).get("availability_zone") or "unknown0" for name in subnets]
         is_known = len(subnets) == len(mappings) == len(_mappings(self._rows[address].after or {}))

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from express_path_cli.sources.proposal import source_lines
-from express_path_cli.sources.proposal.source_lines import Location, has_configuration, lines_of
+from express_path_cli.sources.change import source_lines
+from express_path_cli.sources.change.source_lines import Location, has_configuration, lines_of
 
 MAIN = """\
 /* resource "no" "a" {

@@ -3,52 +3,52 @@
 from dataclasses import replace
 
 from express_path.domain.network.resources import TransitGatewayAttachment
-from express_path_cli.sources.proposal.draft import Draft, DraftTable, add_nothing
-from express_path_cli.sources.proposal.families.routes import add_route, remove_propagation, remove_route
-from express_path_cli.sources.proposal.resource import GONE, MADE, Kind, Possible, Resource, UnknownId
+from express_path_cli.sources.change.changed_network import ChangedNetwork, ChangedTable, add_nothing
+from express_path_cli.sources.change.families.routes import add_route, remove_propagation, remove_route
+from express_path_cli.sources.change.resource import GONE, MADE, Kind, Possible, Resource, UnknownId
 
 _BY_DEFAULT = "default_route_table_association"
 
 
-def _remove_association(draft: Draft, resource: Resource) -> None:
-    attachment = draft.attachments.get(resource.before.text(Kind.ATTACHMENT))
+def _remove_association(network: ChangedNetwork, resource: Resource) -> None:
+    attachment = network.attachments.get(resource.before.text(Kind.ATTACHMENT))
     if attachment:
-        draft.attachments[attachment.id] = replace(attachment, route_table_id=None)
+        network.attachments[attachment.id] = replace(attachment, route_table_id=None)
 
 
-def _remove_attachment(draft: Draft, resource: Resource) -> None:
+def _remove_attachment(network: ChangedNetwork, resource: Resource) -> None:
     """Let AWS drop what the VPC of an attachment routes to the transit gateway."""
-    for table in draft.tables.values():
+    for table in network.tables.values():
         if resource.action in GONE and table.vpc_id == resource.before.text("vpc_id"):
             table.blackhole({resource.before.text(Kind.TRANSIT_GATEWAY)})
 
 
-def _add_gateway(draft: Draft, resource: Resource) -> None:
+def _add_gateway(network: ChangedNetwork, resource: Resource) -> None:
     """Add the default route table of a transit gateway."""
     table_id = resource.made("association_default_route_table_id")
     if resource.action in MADE:
-        draft.transit_tables.setdefault(table_id, DraftTable())
+        network.transit_tables.setdefault(table_id, ChangedTable())
     if resource.after.text(_BY_DEFAULT) != "disable":
-        draft.transit_default[resource.id] = table_id
+        network.transit_default[resource.id] = table_id
 
 
-def _add_table(draft: Draft, resource: Resource) -> None:
-    if resource.id not in draft.transit_tables:
-        table = draft.transit_tables[resource.id] = DraftTable()
+def _add_table(network: ChangedNetwork, resource: Resource) -> None:
+    if resource.id not in network.transit_tables:
+        table = network.transit_tables[resource.id] = ChangedTable()
         if resource.action not in MADE:
             table.add_unreadable(UnknownId(f"what routes {resource.address} has"))
 
 
-def _add_attachment(draft: Draft, resource: Resource) -> None:
+def _add_attachment(network: ChangedNetwork, resource: Resource) -> None:
     after, (subnets, others) = resource.after, resource.after.listed("subnet_ids")
     gateway_id, vpc_id = after.one(Kind.TRANSIT_GATEWAY), after.one("vpc_id")
     is_certain = others == Possible()
     is_default = after.known(f"transit_gateway_{_BY_DEFAULT}") is not False
-    table_id = draft.transit_default.get(gateway_id) if is_default else None
+    table_id = network.transit_default.get(gateway_id) if is_default else None
     new = TransitGatewayAttachment(resource.id, gateway_id, "vpc", vpc_id, route_table_id=table_id)
     unlisted = () if is_certain else (after.unknown("subnet_ids"),)
-    draft.attachments[resource.id] = replace(
-        draft.attachments.get(resource.id, new),
+    network.attachments[resource.id] = replace(
+        network.attachments.get(resource.id, new),
         subnet_ids=(*subnets, *others.ids, *unlisted),
         # If the subnets are not certain, each of them may carry the traffic of any zone.
         appliance_mode=not is_certain
@@ -57,23 +57,23 @@ def _add_attachment(draft: Draft, resource: Resource) -> None:
     )
 
 
-def _associate(draft: Draft, resource: Resource) -> None:
+def _associate(network: ChangedNetwork, resource: Resource) -> None:
     """Associate an attachment with a table, which is not known if the attachment may be another one."""
     found = resource.after.named(Kind.ATTACHMENT)
     table_id = resource.after.named(Kind.TRANSIT_TABLE).certain if found.certain else None
-    for attachment_id in found.among(draft.attachments):
-        draft.attachments[attachment_id] = replace(draft.attachments[attachment_id], route_table_id=table_id)
+    for attachment_id in found.among(network.attachments):
+        network.attachments[attachment_id] = replace(network.attachments[attachment_id], route_table_id=table_id)
 
 
-def _propagate(draft: Draft, resource: Resource) -> None:
+def _propagate(network: ChangedNetwork, resource: Resource) -> None:
     """Add what is propagated. A VPC propagates its own addresses, where S3 Express is not; others, any route."""
     after = resource.after
     found = after.named(Kind.ATTACHMENT)
-    attachments = [draft.attachments.get(one) for one in found.ids]
+    attachments = [network.attachments.get(one) for one in found.ids]
     if not found.is_open and all(one is not None and one.resource_type == "vpc" for one in attachments):
         return
-    for table_id in after.named(Kind.TRANSIT_TABLE).among(draft.transit_tables):
-        draft.transit_tables[table_id].add_unreadable(UnknownId(f"what {resource.address} propagates"))
+    for table_id in after.named(Kind.TRANSIT_TABLE).among(network.transit_tables):
+        network.transit_tables[table_id].add_unreadable(UnknownId(f"what {resource.address} propagates"))
 
 
 ADD = {

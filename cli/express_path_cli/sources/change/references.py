@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from express_path_cli.sources.proposal.resource import (
+from express_path_cli.sources.change.resource import (
     ID_PREFIXES,
     KIND_OF_TYPE,
     MADE_WITH,

@@ -1,4 +1,4 @@
-"""A proposed change and the network that it changes: which account and Region each resource is in, before, and after."""
+"""The file of a change, and the network that it changes: which account and Region each resource is in, before, and after."""
 
 import os
 import shlex
@@ -15,22 +15,22 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.routing import AddressSet, contains
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.evaluator import Account
-from express_path_cli.sources.network import View
-from express_path_cli.sources.proposal.cloudformation import (
+from express_path_cli.sources.change.changed_network import NOT_PUBLIC, ChangedNetwork, Noted, check_cidrs
+from express_path_cli.sources.change.cloudformation import (
     SUFFIXES,
     ChangeSet,
     Template,
     is_change_set,
     read_change_set,
 )
-from express_path_cli.sources.proposal.document import REMEDY, faults_in, read_json
-from express_path_cli.sources.proposal.draft import NOT_PUBLIC, Draft, Noted, check_cidrs
-from express_path_cli.sources.proposal.families import MODELLED, lay
-from express_path_cli.sources.proposal.references import block_of
-from express_path_cli.sources.proposal.resolving import NotResolvedError, resolve
-from express_path_cli.sources.proposal.resource import WITH_PATHS, Action, Resource
-from express_path_cli.sources.proposal.source_lines import Location, has_configuration, lines_of
-from express_path_cli.sources.proposal.terraform import TerraformPlan
+from express_path_cli.sources.change.document import REMEDY, faults_in, read_json
+from express_path_cli.sources.change.families import MODELLED, lay
+from express_path_cli.sources.change.references import block_of
+from express_path_cli.sources.change.resolving import NotResolvedError, resolve
+from express_path_cli.sources.change.resource import WITH_PATHS, Action, Resource
+from express_path_cli.sources.change.source_lines import Location, has_configuration, lines_of
+from express_path_cli.sources.change.terraform import TerraformPlan
+from express_path_cli.sources.network import View
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.progress import Watch
 
@@ -42,7 +42,7 @@ INCOMPLETE = "the plan leaves out a part of the configuration (-target, or defer
 
 
 @dataclass(slots=True)
-class Proposed(Noted):
+class ChangedViews(Noted):
     """The views before and after the change, and what a reader should know of it.
 
     others: the views if S3 Express had its addresses where routes lead that are more specific than the default routes,
@@ -59,7 +59,7 @@ class Proposed(Noted):
     has_source: bool = True
 
 
-class Proposal:
+class ChangeFile:
     """A plan of Terraform, or a template or change set of CloudFormation, that was read from a file."""
 
     def __init__(
@@ -111,7 +111,7 @@ class Proposal:
             return tuple(sorted(self._plan.regions - {""}))
         return (self._region,) if self._region else ()
 
-    def lay(self, views: Sequence[View] | None, watch: Watch) -> Proposed:
+    def lay(self, views: Sequence[View] | None, watch: Watch) -> ChangedViews:
         """Lay the change over the network that was read, None without one.
 
         Raise OptionError if the change is for another account or Region than the network.
@@ -128,11 +128,11 @@ class Proposal:
         if views is not None:
             self._check_regions(by_region, here)
         has_source = self._plan is None or self._may_run
-        found = Proposed(notes=notes, locate=self._locate, has_source=has_source)
+        changed = ChangedViews(notes=notes, locate=self._locate, has_source=has_source)
         for name in sorted(by_region) if views is None else here:
             mine = [view for view in views or () if view.region == name]
-            self._lay_region(found, name, mine, by_region.get(name, []))
-        return found
+            self._lay_region(changed, name, mine, by_region.get(name, []))
+        return changed
 
     # --- resources ---------------------------------------------------------------------------------------------------
 
@@ -202,7 +202,9 @@ class Proposal:
                 f"add --region {missing[0]}",
             )
 
-    def _lay_region(self, found: Proposed, region: str, views: Sequence[View], resources: Sequence[Resource]) -> None:
+    def _lay_region(
+        self, changed: ChangedViews, region: str, views: Sequence[View], resources: Sequence[Resource]
+    ) -> None:
         """Lay the change over the network of a Region that was read, or without views, over what the change contains of it.
 
         Then the addresses of S3 Express are not known. They are public, so the views have them where only default routes
@@ -211,16 +213,16 @@ class Proposal:
         if views:
             self._check_account(resources, views)
             base = views[0].tracer.snapshot
-            found.before.extend(views)
+            changed.before.extend(views)
         else:
             base = self._existing(region, resources)
-            found.before.extend(_views_after((), _with_addresses(base)[0], ()))
+            changed.before.extend(_views_after((), _with_addresses(base)[0], ()))
         accounts = {view.account.id for view in views}
-        networks = self._laid(found, base, accounts.pop() if len(accounts) == 1 else "", resources)
+        networks = self._laid(changed, base, accounts.pop() if len(accounts) == 1 else "", resources)
         usual, *rest = networks if views else [one for network in networks for one in _with_addresses(network)]
-        found.after.extend(_views_after(views, usual, resources))
+        changed.after.extend(_views_after(views, usual, resources))
         for other in rest:
-            found.others.extend(_views_after(views, other, resources))
+            changed.others.extend(_views_after(views, other, resources))
 
     def _check_account(self, resources: Iterable[Resource], views: Sequence[View]) -> None:
         known = sorted({view.account.id for view in views})
@@ -246,9 +248,9 @@ class Proposal:
         """Return a network with resources laid over it, and with the routes to endpoints that are possible, if any."""
         other = account or (self._plan.account if self._plan else "") or UNKNOWN_ACCOUNT
         zones = self._plan.zone_ids if self._plan else {}
-        draft = Draft(base, noted, other, zones, has_base=has_base)
-        lay(draft, resources)
-        return draft.networks()
+        network = ChangedNetwork(base, noted, other, zones, has_base=has_base)
+        lay(network, resources)
+        return network.networks()
 
 
 def _required(region: str) -> str:

@@ -23,7 +23,7 @@ from express_path.domain.network.resources import (
 )
 from express_path.domain.network.snapshot import Snapshot
 from express_path.errors import RecordError
-from express_path_cli.sources.proposal.resource import (
+from express_path_cli.sources.change.resource import (
     MADE,
     OPEN,
     WITH_IDS,
@@ -58,7 +58,7 @@ NOT_PUBLIC = tuple(
 
 
 @dataclass(slots=True)
-class DraftTable:
+class ChangedTable:
     """A route table of a VPC or of a transit gateway."""
 
     vpc_id: str = ""
@@ -101,7 +101,7 @@ class Noted:
     undecided: dict[str, str] = field(default_factory=dict)
 
 
-class Draft:
+class ChangedNetwork:
     """The records of a network that change."""
 
     MAIN = ""
@@ -121,11 +121,11 @@ class Draft:
         self.interfaces = dict(base.network_interfaces or {})
         self.attachments = dict(base.transit_gateway_attachments or {})
         self.transit_tables = {
-            key: DraftTable(routes=list(table.routes), is_truncated=table.truncated)
+            key: ChangedTable(routes=list(table.routes), is_truncated=table.truncated)
             for key, table in (base.transit_gateway_route_tables or {}).items()
         }
         self.tables = {
-            key: DraftTable(table.vpc_id, list(table.routes), table.owner_id, table.tags)
+            key: ChangedTable(table.vpc_id, list(table.routes), table.owner_id, table.tags)
             for key, table in base.route_tables.items()
         }
         self.records: tuple[dict[str, Any], ...] = (
@@ -191,7 +191,7 @@ class Draft:
         """Return the id of a route table: a default one has another one than its resource."""
         return self.same_table.get(table_id, table_id)
 
-    def table_of(self, table_id: str) -> DraftTable | None:
+    def table_of(self, table_id: str) -> ChangedTable | None:
         """Return a route table of a VPC, None if it is not in the network."""
         return self.tables.get(self.real(table_id))
 
@@ -211,7 +211,7 @@ class Draft:
 
     def unknown_table(self, name: UnknownId, vpc_id: str) -> str:
         """Add a route table of which nothing is known, and return its id, which says why."""
-        table = self.tables[name] = DraftTable(vpc_id)
+        table = self.tables[name] = ChangedTable(vpc_id)
         table.add_unreadable(name)
         return name
 
@@ -307,12 +307,12 @@ class Draft:
         return (frozenset(table.tags.items()), *(frozenset(map(self.alike, one)) for one in (routes, table.routes)))
 
 
-Effect = Callable[[Draft, Resource], None]
+Effect = Callable[[ChangedNetwork, Resource], None]
 """Removes what a resource of one type decides before a change, or adds what it decides afterwards. Whatever has an id of its
 own is removed by that, and not by the functions of its type."""
 
 
-def add_nothing(_: Draft, __: Resource) -> None:
+def add_nothing(_: ChangedNetwork, __: Resource) -> None:
     """Add nothing: resources of these types are only named by routes."""
 
 

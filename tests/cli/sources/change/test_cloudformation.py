@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from express_path_cli.sources.proposal import cloudformation
-from express_path_cli.sources.proposal.cloudformation import Template, read_change_set
-from express_path_cli.sources.proposal.document import ChangeError
-from express_path_cli.sources.proposal.resource import OPEN, Action, NewId, Possible, Resource
+from express_path_cli.sources.change import cloudformation
+from express_path_cli.sources.change.cloudformation import Template, read_change_set
+from express_path_cli.sources.change.document import ChangeError
+from express_path_cli.sources.change.resource import OPEN, Action, NewId, Possible, Resource
 
 HEAD = """
 Parameters:

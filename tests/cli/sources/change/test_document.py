@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from express_path_cli.sources.proposal.document import (
+from express_path_cli.sources.change.document import (
     MAX_DEPTH,
     REMEDY,
     ChangeError,

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from express_path_cli.sources.proposal import resolving
-from express_path_cli.sources.proposal.resolving import NotResolvedError
-from express_path_cli.sources.proposal.resource import OPEN, NewId
-from express_path_cli.sources.proposal.terraform_document import read_plan
+from express_path_cli.sources.change import resolving
+from express_path_cli.sources.change.resolving import NotResolvedError
+from express_path_cli.sources.change.resource import OPEN, NewId
+from express_path_cli.sources.change.terraform_document import read_plan
 from tests.support.terraform import needs_terraform, provider, terraform
 
 AWS = "registry.terraform.io/hashicorp/aws"

@@ -10,9 +10,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from express_path_cli.sources.proposal.document import ChangeError
-from express_path_cli.sources.proposal.references import References, Row, block_of, names_in
-from express_path_cli.sources.proposal.resource import (
+from express_path_cli.sources.change.document import ChangeError
+from express_path_cli.sources.change.references import References, Row, block_of, names_in
+from express_path_cli.sources.change.resource import (
     MADE_WITH,
     WITH_PATHS,
     Action,
@@ -25,7 +25,7 @@ from express_path_cli.sources.proposal.resource import (
     has_unknown,
     with_unknown,
 )
-from express_path_cli.sources.proposal.terraform_document import REMEDY, ResourceChange, read_plan
+from express_path_cli.sources.change.terraform_document import REMEDY, ResourceChange, read_plan
 
 _ACTIONS: Mapping[tuple[str, ...], Action] = {
     ("no-op",): Action.KEEP,
