@@ -761,15 +761,22 @@ def test_a_target_that_is_not_known_adds_nothing_to_a_certain_concern() -> None:
 
 def test_connect_attachments_are_read_only_where_there_may_be_one() -> None:
     """The types of the attachments decide; one that is not known may be a Connect attachment."""
-    types = ({"vpc"}, {"connect"}, {"tunnel"}, {"vpc", "connect"}, {""})
-    networks = [vpc(transit_routes=(route("10.0.0.0/8", "tgw-attach-9"),)) for _ in types]
-    found = [
-        has_connects(
-            replace(network, transit_gateway_attachments=by_id(*(replace(HERE, resource_type=kind) for kind in kinds)))
+    network = vpc(transit_routes=(route("10.0.0.0/8", "tgw-attach-9"),))
+    for resource_types, expected in (
+        (["vpc"], False),
+        (["connect"], True),
+        (["tunnel"], True),
+        (["vpc", "connect"], True),
+        (["connect", "vpc"], True),
+        ([""], True),
+    ):
+        attachments = by_id(
+            *(
+                replace(HERE, id=f"tgw-attach-{number}", resource_type=resource_type)
+                for number, resource_type in enumerate(resource_types)
+            )
         )
-        for network, kinds in zip(networks, types, strict=True)
-    ]
-    assert found == [False, True, True, True, True]
+        assert has_connects(replace(network, transit_gateway_attachments=attachments)) is expected, resource_types
 
 
 MAY_LEAD_BACK = {
