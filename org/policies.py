@@ -328,7 +328,21 @@ DEPLOYER = (
         f"{_ARN}:lambda:*:${{AWS::AccountId}}:event-source-mapping:*",
     ),
     Statement("Ledger", "dynamodb:*", f"{_ARN}:dynamodb:*:${{AWS::AccountId}}:table/express-path-*"),
-    Statement("Runbooks", "ssm:*", [f"{_document(name)}*" for name in (HEAL, UNDO)]),
+    Statement(
+        "Runbooks",
+        [
+            "ssm:AddTagsToResource",
+            "ssm:CreateDocument",
+            "ssm:DeleteDocument",
+            "ssm:DescribeDocument*",
+            "ssm:GetDocument",
+            "ssm:ListTagsForResource",
+            "ssm:RemoveTagsFromResource",
+            "ssm:UpdateDocument*",
+        ],
+        [f"{_document(name)}*" for name in (HEAL, UNDO)],
+        why="No action that runs a document: some need no permission on the instances that run it (ssm:CreateAssociationBatch).",
+    ),
     Statement(
         "Events",
         "events:*",

@@ -223,6 +223,23 @@ def test_nothing_of_other_teams_is_allowed(name: str, resource: str, keys: dict[
     assert not is_allowed(STATEMENTS, Authorization(name, arn, keys))
 
 
+def test_runbooks_are_deployed_and_never_run() -> None:
+    """A document of any type may have the name of a runbook, and a command runs as root on instances of other teams.
+
+    IAM needs no permission on these instances for an association (ssm:CreateAssociationBatch) or for targets by tag
+    (https://docs.aws.amazon.com/service-authorization/latest/reference/list_awssystemsmanager.html).
+    """
+    arn = "arn:aws:ssm:us-east-1:123456789012:document/AddS3ExpressGatewayEndpoint-command"
+    known = [action(name) for name in matching("ssm:*")]
+    about_documents = [found.name for found in known if found.types_of(arn) and not found.is_read]
+    allowed = {name for name in about_documents if is_allowed(STATEMENTS, Authorization(name, arn))}
+    assert {"ssm:CreateAssociationBatch", "ssm:SendCommand"} <= {*about_documents}
+    assert allowed == {
+        *("ssm:AddTagsToResource", "ssm:CreateDocument", "ssm:DeleteDocument", "ssm:RemoveTagsFromResource"),
+        *("ssm:UpdateDocument", "ssm:UpdateDocumentDefaultVersion", "ssm:UpdateDocumentMetadata"),
+    }
+
+
 def test_what_every_resource_shares_is_on_the_page() -> None:
     """SECURITY.md names each action that is allowed on resources of other teams, because IAM has no condition for it."""
     page = (ROOT / "SECURITY.md").read_text(encoding="utf-8")
