@@ -274,6 +274,7 @@ IN_ONE_ACCOUNT = (
 OF_OUR_FUNCTIONS = {"ArnLike": {"lambda:FunctionArn": "arn:aws:lambda:*:*:function:express-path-*"}}
 """A condition on event source mappings, whose ARNs do not say of which function they are."""
 
+_ALARMS = f"{_ARN}:cloudwatch:*:${{AWS::AccountId}}:alarm:express-path-*"
 DEPLOYER = (
     Statement(
         "Stacks",
@@ -353,7 +354,25 @@ DEPLOYER = (
     ),
     Statement("BusPolicies", ["events:PutPermission", "events:RemovePermission"], "*"),
     Statement("Queues", "sqs:*", f"{_ARN}:sqs:*:${{AWS::AccountId}}:express-path-*"),
-    Statement("Alarms", "cloudwatch:*", f"{_ARN}:cloudwatch:*:${{AWS::AccountId}}:alarm:express-path-*"),
+    Statement(
+        "NewAlarms",
+        "cloudwatch:PutMetricAlarm",
+        _ALARMS,
+        {"ForAllValues:StringLike": {"cloudwatch:AlarmActions": "arn:*:sns:*"}},
+        why="Other actions of an alarm stop and terminate instances of other teams:\n"
+        "https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/iam-cw-condition-keys-alarm-actions.html",
+    ),
+    Statement(
+        "Alarms",
+        [
+            "cloudwatch:DeleteAlarms",
+            "cloudwatch:DescribeAlarms",
+            "cloudwatch:ListTagsForResource",
+            "cloudwatch:TagResource",
+            "cloudwatch:UntagResource",
+        ],
+        _ALARMS,
+    ),
     Statement("Logs", "logs:*", f"{_ARN}:logs:*:${{AWS::AccountId}}:log-group:express-path-*"),
     Statement(
         "Rule",

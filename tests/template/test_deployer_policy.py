@@ -64,6 +64,7 @@ FIRST_REFUSED = {
     "Events": "events:",
     "BusPolicies": "events:PutPermission",
     "Queues": "sqs:",
+    "NewAlarms": "cloudwatch:PutMetricAlarm",
     "Alarms": "cloudwatch:",
     "Logs": "logs:",
     "Rule": "config:PutConfigRule",
@@ -238,6 +239,19 @@ def test_runbooks_are_deployed_and_never_run() -> None:
         *("ssm:AddTagsToResource", "ssm:CreateDocument", "ssm:DeleteDocument", "ssm:RemoveTagsFromResource"),
         *("ssm:UpdateDocument", "ssm:UpdateDocumentDefaultVersion", "ssm:UpdateDocumentMetadata"),
     }
+
+
+def test_alarms_only_notify() -> None:
+    """An alarm can also stop instances and scale groups, with permissions of CloudWatch."""
+    arn = "arn:aws:cloudwatch:us-east-1:123456789012:alarm:express-path-own"
+    topic, stop = "arn:aws:sns:us-east-1:123456789012:alarms", "arn:aws:automate:us-east-1:ec2:stop"
+    for name in ("PutCompositeAlarm", "PutLogAlarm", "PutMetricAlarm"):
+        wanted = {
+            count: Authorization(f"cloudwatch:{name}", arn, {"cloudwatch:AlarmActions": actions})
+            for count, actions in enumerate(([], [topic], [topic, stop], [stop]))
+        }
+        allowed = [count for count, row in wanted.items() if is_allowed(STATEMENTS, row)]
+        assert allowed == ([0, 1] if name == "PutMetricAlarm" else [])
 
 
 def test_what_every_resource_shares_is_on_the_page() -> None:

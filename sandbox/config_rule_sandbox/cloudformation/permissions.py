@@ -88,6 +88,12 @@ PASSED_TO = {
 https://docs.aws.amazon.com/IAM/latest/UserGuide/id_roles_use_passrole.html
 """
 FUNCTION_ARN = "lambda:FunctionArn"
+ALARM_ACTIONS = "cloudwatch:AlarmActions"
+ACTIONS_OF_ALARMS = ("AlarmActions", "OKActions", "InsufficientDataActions")
+"""What one condition key has of an alarm.
+
+https://docs.aws.amazon.com/AmazonCloudWatch/latest/monitoring/iam-cw-condition-keys-alarm-actions.html
+"""
 LINKED_ROLE = "aws-service-role/remediation.config.amazonaws.com/AWSServiceRoleForConfigRemediation"
 """https://docs.aws.amazon.com/config/latest/developerguide/using-service-linked-roles.html."""
 
@@ -189,6 +195,8 @@ def _listed(resource_type: str, handlers: tuple[str, ...]) -> set[str]:
 
 def _keys(resource_type: str, properties: Properties, place: Place) -> dict[str, list[str]]:
     """Return the condition keys that a resource's own requests bring."""
+    if resource_type == "AWS::CloudWatch::Alarm":
+        return {ALARM_ACTIONS: [arn for name in ACTIONS_OF_ALARMS for arn in properties.get(name, ())]}
     if resource_type != "AWS::Lambda::EventSourceMapping":
         return {}
     function = action("lambda:GetFunction").types["function"]
