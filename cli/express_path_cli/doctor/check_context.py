@@ -14,9 +14,10 @@ from express_path.adapters.remediation import read_remediation
 from express_path.domain.findings.texts import RULE_NAME
 from express_path.errors import ExpressPathError
 from express_path_cli.automation.deployments import own_stacks
-from express_path_cli.automation.stack import read_stack
+from express_path_cli.automation.stack import Stack, read_stack
 from express_path_cli.aws.sessions import AccountRegion, read_caller
 from express_path_cli.installation.rule import Rule, find_rules, read_activity, read_times
+from express_path_cli.terminal.errors import OptionError
 
 _Value = TypeVar("_Value")
 
@@ -64,6 +65,7 @@ class CheckContext:
         self.caller = SharedRead(lambda: read_caller(aws))
         self.stack = SharedRead(lambda: read_stack(aws.client("cloudformation"), stack_name))
         self.stacks = SharedRead(lambda: own_stacks(AccountRegion(self.caller().account_id, aws), None))
+        self.own_stack = SharedRead(self._own_stack)
         self.template = SharedRead(self._read_template)
         self.recorder = SharedRead(lambda: read_recorder(aws.config))
         self.recorder_status = SharedRead(lambda: read_recorder_status(aws.config))
@@ -74,9 +76,23 @@ class CheckContext:
         self.remediation = SharedRead(lambda: read_remediation(aws.config, self.rule.name) if self.rule else None)
         self.installation: SharedRead[Installation | None] = SharedRead(self._installation)
 
+    def _own_stack(self) -> Stack | None:
+        """Return the stack, or None if there is none, or only one that looks like ours, which anybody may have made.
+
+        Only its names and parameters say what to check. Raise ApiError if that could not be read.
+        """
+        found = self.stack()
+        if found is None:
+            return None
+        stacks = self.stacks()
+        error = stacks.refused.get(found.name)
+        if error and not isinstance(error, OptionError):
+            raise error
+        return found if any(deployment.stack == found.name for deployment in stacks.values) else None
+
     def _read_template(self) -> Mapping[str, Any]:
         """Read the template that is deployed, with its transforms applied; empty if there is none, or not as JSON."""
-        if self.stack() is None:
+        if self.own_stack() is None:
             return {}
         with calling("cloudformation:GetTemplate"):
             found: Any = self.aws.client("cloudformation").get_template(
@@ -131,11 +147,11 @@ class CheckContext:
         return properties
 
     def output(self, name: str) -> str:
-        """Return an output of the stack, or an empty text without such an output or stack."""
-        stack = self.stack()
+        """Return an output of our stack, or an empty text without such an output or stack."""
+        stack = self.own_stack()
         return stack.outputs.get(name, "") if stack else ""
 
     def parameter(self, name: str) -> str:
-        """Return a parameter of the stack, or an empty text without such a parameter or stack."""
-        stack = self.stack()
+        """Return a parameter of our stack, or an empty text without such a parameter or stack."""
+        stack = self.own_stack()
         return stack.parameters.get(name, "") if stack else ""

@@ -205,7 +205,7 @@ def stop(context: CheckContext) -> CheckResult | None:
 def remediation(context: CheckContext) -> CheckResult:
     """Return whether the rule's remediation is the stack's runbook."""
     needed(context.rule)
-    needed(context.stack() or context.remediation())
+    needed(context.own_stack() or context.remediation())
     needs_approval = context.parameter("RemediationMode") == "APPROVAL"
     document = context.output("ApprovalDocumentName" if needs_approval else "HealDocumentName")
     return check_remediation(context.remediation(), document)
@@ -223,13 +223,13 @@ def runbook(logical_id: str, context: CheckContext) -> CheckResult:
             return fail(
                 f"the default version of runbook {name} is not the one that the stack deployed",
                 "find out who changed it, then make the version that the stack deployed the default again",
-                f"aws ssm list-document-versions --name {name}",
+                f"aws ssm list-document-versions --name {shlex.quote(name)}",
             )
         runbooks = runbooks_of(context.rule_name)
         if name in runbooks and not is_released(runbooks, name, content):
             return warn(
                 f"runbook {name} is not the one of express-path {this_version()}: heal, undo, and start do not start it",
-                what_to_use(needed(context.stack()).version),
+                what_to_use(needed(context.own_stack()).version),
             )
     return check_document(name, status, content)
 
@@ -324,13 +324,13 @@ def endpoint_quota(context: CheckContext) -> CheckResult:
 
 def automations(context: CheckContext) -> CheckResult:
     """Return whether further runs would wait."""
-    needed(context.stack() or context.remediation())
+    needed(context.own_stack() or context.remediation())
     return check_automations(count_running_automations(context.aws.ssm))
 
 
 def endpoint_policy(context: CheckContext) -> CheckResult:
     """Return whether endpoints that heals created, and those that they will create, let requests through."""
-    needed(context.stack())
+    needed(context.own_stack())
     problems = [endpoints_problem(context.aws)]
     if parameter := context.parameter("EndpointPolicyParameter"):
         problems.append(policy_parameter_problem(context.aws, parameter))

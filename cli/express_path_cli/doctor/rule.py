@@ -191,7 +191,7 @@ def check_activity(activity: FunctionActivity, failures: Mapping[str, str], log_
     return warn(
         f"{finding}. {'; '.join(shown)}",
         "fix the cause, which the log shows, then wait for the next sweep",
-        f"aws logs tail {log_group} --since 1d --filter-pattern '\"{FAILED}\"'",
+        f"aws logs tail {shlex.quote(log_group)} --since 1d --filter-pattern '\"{FAILED}\"'",
     )
 
 
@@ -216,17 +216,23 @@ def check_function(name: str, found: FunctionState | None, *, throttled: bool = 
 def stack(context: CheckContext) -> CheckResult:
     """Return whether the stack is deployed completely. If there is no rule either, the question about the rule says so.
 
-    A stack that only looks like one of express-path fails, because `heal`, `undo`, and `start` do not use it.
+    A stack that only looks like one of express-path fails, because `heal`, `undo`, and `start` do not use it. Nor does any
+    other question.
     """
     found = context.stack()
     if found:
         answer = check_stack(found.name, found.status, found.reason)
-        error = None if answer.state is CheckState.FAIL else context.stacks().refused.get(found.name)
+        if answer.state is CheckState.FAIL or context.own_stack():
+            return answer
+        error = context.stacks().refused.get(found.name)
         if isinstance(error, OptionError):
             return fail(str(error), error.hint)
-        if error:
-            raise error
-        return answer
+        if answer.state is CheckState.WARN:  # while it is created, it has no outputs
+            return answer
+        return fail(
+            f"stack {found.name} is not a stack of express-path: it does not have the outputs of one",
+            "use --stack with the name of the stack of express-path, or deploy it under another name",
+        )
     needed(context.rule)
     return warn(
         f"there is no stack {context.stack_name} here, so the rule is looked up by its name, and the runbook by the rule's remediation",
@@ -286,11 +292,12 @@ def read_and_check_function(context: CheckContext, name: str) -> CheckResult:
         actual = functions.get_function_configuration(FunctionName=name)["CodeSha256"]
     if f"{b64decode(actual).hex()}.zip" == key:
         return answer
+    bucket = f"{context.parameter('ArtifactBucketPrefix')}-{context.aws.region}"
     return fail(
         f"function {name} does not run the code of the package {key}: its CodeSha256 is {actual}",
         "find out who changed it, then put the code of the package back",
-        f"aws lambda update-function-code --function-name {name} --s3-key {key} "
-        f"--s3-bucket {context.parameter('ArtifactBucketPrefix')}-{context.aws.region}",
+        f"aws lambda update-function-code --function-name {shlex.quote(name)} --s3-key {shlex.quote(key)} "
+        f"--s3-bucket {shlex.quote(bucket)}",
     )
 
 

@@ -196,6 +196,21 @@ def test_doctor_names_a_decoy(nothing: Deployment, vpc: Vpc, kind: str) -> None:
         )
 
 
+@pytest.mark.parametrize("outputs", ["RuleName", "AutomationRoleArn", "all"])
+def test_doctor_uses_nothing_of_a_decoy(nothing: Deployment, vpc: Vpc, outputs: str) -> None:
+    """It assumes no role that a decoy names, reads nothing of it, and prints no command with its words."""
+    given = {"NetworkRoleArn": "arn:aws:iam::210987654321:role/decoy", "CodeKey": "decoy.zip; true"}
+    make(nothing, Decoy({"Topic": "AWS::SNS::Topic"}, is_evil=True, parameters=given), vpc)
+    stack = created_stacks(nothing.sandbox.account_id, nothing.sandbox.region)[0]
+    stack.outputs = {name: text for name, text in stack.outputs.items() if outputs in (name, "all")}
+    nothing.sandbox.calls.clear()
+    checks = json.loads(invoke(["doctor", "--stack", "a-decoy", "--format", "json"]).stdout)["checks"]
+    named = {row["name"]: row["state"] for row in checks if "decoy" in json.dumps({**row, "name": ""})}
+    assert named == {"stack": "FAIL"}
+    about = [call for call in nothing.sandbox.calls if "decoy" in json.dumps(call.parameters, default=str)]
+    assert {call.service for call in about} == {"cloudformation"}
+
+
 @pytest.mark.parametrize("kind", DECOYS)
 def test_the_stack_beside_a_decoy_is_used(deployment: Deployment, builder: Builder, vpc: Vpc, kind: str) -> None:
     """Only the release's runbooks are started, in the version that was compared, with the role and function of the stack."""
