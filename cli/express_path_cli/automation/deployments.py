@@ -378,6 +378,8 @@ def _of_own_account(place: AccountRegion, stack: Stack, here: str, stack_option:
     resources = read_resources(place.aws.client("cloudformation"), stack.id)
     rule = resources.names.get("ConfigRule") or stack.parameters.get("RuleName") or RULE_NAME
     given, table = stack.parameters.get("LedgerTableName", ""), resources.names.get("LedgerTable", "")
+    if not given:  # while a stack is deleted, heals that run still use what stays of it
+        table = table or resources.retained_ledger
     ledgers = list(dict.fromkeys(name for name in (given, table) if name))
     fault: OptionError | None = None
     try:

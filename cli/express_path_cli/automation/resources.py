@@ -31,6 +31,9 @@ _TYPES = {
     "LedgerTable": "AWS::DynamoDB::Table",
 }
 """The types of the resources that commands use, by logical ID."""
+_TABLE, _RETAINED = "LedgerTable", "DELETE_SKIPPED"
+"""The ledger, whose DeletionPolicy retains it, and its status then
+(https://docs.aws.amazon.com/AWSCloudFormation/latest/APIReference/API_StackResourceSummary.html)."""
 _LEDGER = "LEDGER_TABLE_NAME"
 """The variable of the plan function's environment that names the ledger."""
 
@@ -51,12 +54,14 @@ class RefusedStackError(OptionError):
 class StackResources:
     """The resources of a stack that have our logical IDs and types: their physical IDs, and their statuses, by logical ID.
 
-    None of them is gone, or was never created.
+    None of them is gone, or was never created. retained_ledger: the table that a deletion of the stack, or an update, left
+    behind; empty if there is none.
     """
 
     stack_id: str
     names: Mapping[str, str]
     statuses: Mapping[str, str]
+    retained_ledger: str = ""
 
     @property
     def stack(self) -> str:
@@ -100,14 +105,14 @@ def read_resources(cloudformation: Any, stack_id: str) -> StackResources:  # noq
     listed = pages(
         cloudformation, "cloudformation", "list_stack_resources", "StackResourceSummaries", StackName=stack_id
     )
-    rows = {
-        str(row["LogicalResourceId"]): row
-        for row in listed
-        if row["ResourceType"] == _TYPES.get(str(row["LogicalResourceId"]))
-        and row["ResourceStatus"] in OWNED | CHANGING
-    }
+    typed = [row for row in listed if row["ResourceType"] == _TYPES.get(str(row["LogicalResourceId"]))]
+    rows = {str(row["LogicalResourceId"]): row for row in typed if row["ResourceStatus"] in OWNED | CHANGING}
     names = {logical_id: str(row.get("PhysicalResourceId") or "") for logical_id, row in rows.items()}
-    return StackResources(stack_id, names, {logical_id: row["ResourceStatus"] for logical_id, row in rows.items()})
+    statuses = {logical_id: str(row["ResourceStatus"]) for logical_id, row in rows.items()}
+    retained = [row for row in typed if row["LogicalResourceId"] == _TABLE and row["ResourceStatus"] == _RETAINED]
+    return StackResources(
+        stack_id, names, statuses, next((str(row.get("PhysicalResourceId") or "") for row in retained), "")
+    )
 
 
 def ledger_of_function(functions: "LambdaClient", function: str) -> str:

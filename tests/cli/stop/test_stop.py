@@ -293,6 +293,29 @@ def test_a_stack_that_lacks_parts_is_stopped(deployment: Deployment, lost: str, 
     assert deployment.ledger.item(STOP_ID)
 
 
+def test_a_ledger_that_a_deletion_left_behind_is_stopped(deployment: Deployment) -> None:
+    """CloudFormation skips it, and has deleted the function that would name it. A heal that runs still writes to it."""
+    [stack] = created_stacks(deployment.sandbox.account_id, deployment.sandbox.region)
+    stack.status = "DELETE_FAILED"
+    stack.statuses |= {"LedgerTable": "DELETE_SKIPPED", "PlanFunction": "DELETE_COMPLETE", "StopRole": "DELETE_FAILED"}
+    result = invoke(["stop"])
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (2, f"stopped: {HERE}")
+    assert deployment.ledger.item(STOP_ID)
+    assert invoke(["start", "--yes"]).exit_code == 2
+    assert deployment.ledger.item(STOP_ID)
+
+
+def test_an_earlier_ledger_of_a_stack_is_not_its_ledger(deployment: Deployment, sandbox: Sandbox) -> None:
+    """An update with LedgerTableName leaves the own table behind. It is not stopped, and keeps nobody from healing."""
+    remove_stack(sandbox, "express-path")
+    make_stack(sandbox, deployment, "express-path", ledger="earlier-ledger", LedgerTableName=LEDGER)
+    [stack] = created_stacks(sandbox.account_id, sandbox.region)
+    stack.statuses["LedgerTable"] = "DELETE_SKIPPED"
+    result = invoke(["stop"])
+    assert [line for line in result.stdout.splitlines() if line.startswith("stopped")] == [f"stopped: {HERE}"]
+    assert "earlier-ledger" not in result.stdout + result.stderr
+
+
 @pytest.mark.parametrize("state", ["none", "denied", "other"])
 def test_a_stack_whose_function_does_not_name_its_ledger_is_stopped(
     deployment: Deployment, sandbox: Sandbox, state: str
