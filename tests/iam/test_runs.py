@@ -10,6 +10,8 @@ import pytest
 from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.server import Sandbox
+from config_rule_sandbox.ssm import Automation
+from express_path import healing
 from tests.iam.deployed import APPROVAL, HEAL, UNDO, Deployed, Run
 from tests.support.network import Builder, Private
 from tests.support.rule import Rule
@@ -42,6 +44,32 @@ def test_roles_are_enough_to_heal_and_to_undo(deployed: Deployed, builder: Build
     assert ended(undone) == ("Success", "")
     assert endpoints(builder) == []
     assert builder.ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"] == before
+
+
+def test_a_heal_and_its_undo_stay_within_a_permissions_boundary(
+    sandbox: Sandbox, builder: Builder, vpc: Private, subnet: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the boundary does not allow fails, although the role allows it. Nothing is left of it, and then both work."""
+    monkeypatch.setattr(healing, "SECONDS_APART", 0)
+
+    def policy(*denied: str) -> str:
+        allowed = {"Effect": "Allow", "NotAction": ["iam:*", *denied], "Resource": "*"}
+        return json.dumps({"Version": "2012-10-17", "Statement": allowed})
+
+    iam = sandbox.client("iam")
+    made = iam.create_policy(PolicyName="limits", PolicyDocument=policy("ec2:CreateVpcEndpoint"))
+    boundary = made["Policy"]["Arn"]
+    with Automation(sandbox) as automation:
+        automation.knobs.time_scale = 0.001
+        deployed = Deployed(Stack(sandbox, PermissionsBoundaryArn=boundary), automation, monkeypatch.setenv)
+        status, message = ended(deployed.run(HEAL, SubnetId=subnet))
+        assert (status, "UnauthorizedOperation" in message, endpoints(builder)) == ("Failed", True, [])
+        iam.create_policy_version(PolicyArn=boundary, PolicyDocument=policy(), SetAsDefault=True)
+        healed = deployed.run(HEAL, SubnetId=subnet)
+        assert ended(healed) == ("Success", "")
+        assert [endpoint["RouteTableIds"] for endpoint in endpoints(builder)] == [[vpc.table]]
+        assert ended(deployed.run(UNDO, RunId=healed["AutomationExecutionId"])) == ("Success", "")
+        assert endpoints(builder) == []
 
 
 def test_roles_are_enough_to_ask_and_then_heal(

@@ -80,7 +80,8 @@ class Stack:
     def _deploy(self, logical_id: str) -> None:
         role = self.template.deployed(self.template.properties(logical_id))
         trust, path = json.dumps(role["AssumeRolePolicyDocument"]), role.get("Path", "/")
-        self.iam.create_role(RoleName=self.role_name(logical_id), AssumeRolePolicyDocument=trust, Path=path)
+        boundary = {name: role[name] for name in ("PermissionsBoundary",) if name in role}
+        self.iam.create_role(RoleName=self.role_name(logical_id), AssumeRolePolicyDocument=trust, Path=path, **boundary)
         attached = [
             resource for resource in self.template.resources.values() if resource["Type"] == "AWS::IAM::RolePolicy"
         ]

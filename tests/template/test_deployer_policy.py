@@ -40,6 +40,8 @@ OF_EXPRESS_PATH = ("express-path", "S3ExpressGatewayEndpoint", ":aws:transform/"
 STATEMENTS: list[dict[str, Any]] = json.loads((ROOT / "deployer-policy.json").read_bytes())["Statement"]
 STACKS = {"express-path": MAIN, "express-path-integrations": INTEGRATIONS}
 """The stacks with the names that samconfig.toml gives them."""
+MARK = "PERMISSIONS-BOUNDARY-ARN"
+"""What deployer-boundary-policy.json has in place of the boundary."""
 HANDLERS = (CREATE, READ, UPDATE, DELETE)
 BUCKET = "aws-sam-cli-managed-default-samclisourcebucket-1a2b3c"
 """A bucket with a name as CloudFormation makes it for the stack with which SAM keeps what it uploads."""
@@ -121,11 +123,19 @@ class Uploaded:
         made["Globals"]["Function"]["CodeUri"] = f"s3://{BUCKET}/{keys}/code.zip"
         return made
 
-    def deploy(self, client: Client, name: str) -> None:
-        """Create a stack with every parameter that adds a statement to a role."""
-        given = [{"ParameterKey": key, "ParameterValue": value} for key, value in PARAMETERS[STACKS[name]].items()]
+    def deploy(self, client: Client, name: str, **parameters: str) -> None:
+        """Create a stack with every parameter that adds a statement to a role, and these."""
+        client.create_stack(**self._given(name, parameters))
+
+    def update(self, client: Client, name: str, **parameters: str) -> None:
+        """Update a stack, with parameters as those of `deploy`."""
+        client.update_stack(**self._given(name, parameters))
+
+    def _given(self, name: str, parameters: dict[str, str]) -> dict[str, Any]:
+        values = PARAMETERS[STACKS[name]] | parameters
+        given = [{"ParameterKey": key, "ParameterValue": value} for key, value in values.items()]
         url = f"https://{BUCKET}.s3.us-east-1.amazonaws.com/{prefix(name)}/{name}.json"
-        client.create_stack(StackName=name, TemplateURL=url, Parameters=given)
+        return {"StackName": name, "TemplateURL": url, "Parameters": given}
 
     def deploy_all(self, client: Client) -> None:
         """Create both stacks."""
@@ -301,6 +311,44 @@ def test_person_with_the_policy_deploys_and_deletes_both_stacks(uploaded: Upload
             client.delete_stack(StackName=name)
     assert names == [*STACKS]
     stacks = created_stacks(uploaded.sandbox.account_id, uploaded.sandbox.region)
+    assert [stack.status for stack in stacks] == ["DELETE_COMPLETE"] * len(STACKS)
+
+
+def bounded(sandbox: Sandbox) -> tuple[Client, str]:
+    """Return a client of who deploys with both policies, and the permissions boundary that they name."""
+    limits = {"Version": "2012-10-17", "Statement": {"Effect": "Allow", "NotAction": "iam:Create*", "Resource": "*"}}
+    made = direct_client(sandbox, "iam").create_policy(PolicyName="limits", PolicyDocument=json.dumps(limits))
+    boundary = str(made["Policy"]["Arn"])
+    denied = json.loads((ROOT / "deployer-boundary-policy.json").read_text(encoding="utf-8").replace(MARK, boundary))
+    credentials = create_user(sandbox, "deployer", [without(""), denied])
+    return sandbox.client("cloudformation", credentials=credentials), boundary
+
+
+def test_person_with_a_boundary_deploys_only_roles_that_have_it(uploaded: Uploaded) -> None:
+    """The sandbox checks what both policies say. With the boundary, all roles get it, and are updated and deleted."""
+    sandbox = uploaded.sandbox
+    client, _ = bounded(sandbox)
+    with enforced(sandbox):
+        assert re.search(r"EvaluateRole.* not authorized to perform: iam:\w+ ", refusal(uploaded, client))
+    uploaded.again()
+    client, boundary = bounded(sandbox)
+    with enforced(sandbox):
+        for name in STACKS:
+            uploaded.deploy(client, name, PermissionsBoundaryArn=boundary)
+        uploaded.update(client, "express-path", PermissionsBoundaryArn=boundary, ApprovalTopicKeyArn="")
+    stacks = created_stacks(sandbox.account_id, sandbox.region)
+    assert {stack.name: stack.status for stack in stacks} == {
+        "express-path": "UPDATE_COMPLETE",
+        "express-path-integrations": "CREATE_COMPLETE",
+    }
+    iam: Client = direct_client(sandbox, "iam")
+    roles = [role["RoleName"] for role in iam.list_roles()["Roles"] if role["Path"].startswith("/express-path/")]
+    boundaries = [iam.get_role(RoleName=name)["Role"].get("PermissionsBoundary") for name in roles]
+    assert len(roles) > 5
+    assert {found and found["PermissionsBoundaryArn"] for found in boundaries} == {boundary}
+    with enforced(sandbox):
+        for name in reversed(STACKS):
+            client.delete_stack(StackName=name)
     assert [stack.status for stack in stacks] == ["DELETE_COMPLETE"] * len(STACKS)
 
 

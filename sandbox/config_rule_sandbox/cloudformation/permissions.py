@@ -11,7 +11,7 @@ from typing import Any
 
 from config_rule_sandbox.iam.policies import Authorization, as_list
 from config_rule_sandbox.iam.reference import Action, UnknownActionError, action
-from config_rule_sandbox.iam.resources import Place, named, role_arn
+from config_rule_sandbox.iam.resources import Place, boundary_key, named, role_arn
 
 Properties = Mapping[str, Any]
 
@@ -120,16 +120,21 @@ def of_resource(
     kind, _ = OWN_TYPES[resource_type]
     for action_name in sorted(_listed(resource_type, handlers)):
         known = _known(action_name)
-        if known is None or not known.name.startswith(f"{service}:"):
+        if known is None or not known.name.startswith(f"{service}:") or _keeps_boundary(known.name, properties):
             continue
         if kind in known.types:
             arns = _arns(resource_type, known, name, properties, place)
         else:
             arns = [] if known.types or _is_unused(known.name, resource_type, properties) else ["*"]
-        keys = _keys(resource_type, properties, place)
+        keys = _keys(resource_type, name, properties, place)
         yield from (Authorization(known.name, arn, keys) for arn in arns)
     if CREATE in handlers or UPDATE in handlers:
         yield from _of_other_services(resource_type, properties, place)
+
+
+def _keeps_boundary(name: str, properties: Properties) -> bool:
+    """Return whether an action would only be needed to take a role's permissions boundary away."""
+    return name == "iam:DeleteRolePermissionsBoundary" and "PermissionsBoundary" in properties
 
 
 def _known(name: str) -> Action | None:
@@ -193,8 +198,10 @@ def _listed(resource_type: str, handlers: tuple[str, ...]) -> set[str]:
     return found
 
 
-def _keys(resource_type: str, properties: Properties, place: Place) -> dict[str, list[str]]:
+def _keys(resource_type: str, name: str, properties: Properties, place: Place) -> dict[str, list[str]]:
     """Return the condition keys that a resource's own requests bring."""
+    if resource_type in ("AWS::IAM::Role", "AWS::IAM::RolePolicy"):
+        return boundary_key(properties.get("RoleName", name), properties.get("PermissionsBoundary"), place)
     if resource_type == "AWS::CloudWatch::Alarm":
         return {ALARM_ACTIONS: [arn for name in ACTIONS_OF_ALARMS for arn in properties.get(name, ())]}
     if resource_type != "AWS::Lambda::EventSourceMapping":

@@ -56,9 +56,25 @@ class Principal:
 def principal_of(checked: Moto) -> Principal:
     """Return who owns the access key of a request that moto checks."""
     key = checked._access_key
+    return Principal(_owner(key).arn, key.arn, key.account_id)
+
+
+def boundary_of(checked: Moto) -> list[Moto] | None:
+    """Return the policy that is the permissions boundary of who makes a request; None without one, and none if it is gone.
+
+    moto keeps the boundaries of roles, and none of users.
+    """
+    key = checked._access_key
+    arn = getattr(_owner(key), "permissions_boundary_arn", None)
+    if not arn:
+        return None
+    policy = iam_backends[key.account_id][key.partition].managed_policies.get(arn)
+    return [policy] if policy else []
+
+
+def _owner(key: Moto) -> Moto:
+    """Return the role or user of an access key."""
     backend: Moto = iam_backends[key.account_id][key.partition]
     if isinstance(key, AssumedRoleAccessKey):
-        owner = backend.get_role(key._owner_role_name)
-    else:
-        owner = backend.get_user(key._owner_user_name)
-    return Principal(owner.arn, key.arn, key.account_id)
+        return backend.get_role(key._owner_role_name)
+    return backend.get_user(key._owner_user_name)

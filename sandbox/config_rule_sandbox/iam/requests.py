@@ -26,10 +26,10 @@ from config_rule_sandbox.dynamodb.authorization import resource_statements
 from config_rule_sandbox.ec2.authorization import READERS as OF_EC2
 from config_rule_sandbox.eventbridge.policies import bus_statements, queue_statements
 from config_rule_sandbox.http.wire import Request, read
-from config_rule_sandbox.iam.caller import Principal, principal_of
+from config_rule_sandbox.iam.caller import Principal, boundary_of, principal_of
 from config_rule_sandbox.iam.policies import Authorization, Statement, as_list, is_allowed
 from config_rule_sandbox.iam.reference import action as known_action
-from config_rule_sandbox.iam.resources import Place, of_request, role_arn
+from config_rule_sandbox.iam.resources import Place, boundary_key, of_request, role_arn
 from config_rule_sandbox.patching.patches import Patches
 from config_rule_sandbox.security_hub.authorization import READERS as OF_SECURITY_HUB
 from config_rule_sandbox.server import Sandbox
@@ -75,8 +75,9 @@ def authorizations(request: Request, action: str) -> list[Authorization]:
         return list(reader(request))
     place = Place(request.account_id, request.region)
     if request.service == "iam" and "RoleName" in request.parameters:
-        role = role_arn(request.parameters["RoleName"], request.parameters.get("Path", "/"), place)
-        return [Authorization(action, role)]
+        given = request.parameters
+        role = role_arn(given["RoleName"], given.get("Path", "/"), place)
+        return [Authorization(action, role, boundary_key(given["RoleName"], given.get("PermissionsBoundary"), place))]
     return [Authorization(action, arn) for arn in of_request(known_action(action), request.parameters, place)]
 
 
@@ -159,10 +160,14 @@ CALLER = "sandbox_caller"
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who makes a request, with the statements of the own policies and of service control policies."""
+    """Who makes a request, with the statements of the own policies and of service control policies.
+
+    boundary: the statements of the permissions boundary, None without one.
+    """
 
     principal: Principal
     statements: Sequence[Statement]
+    boundary: Sequence[Statement] | None = None
 
     def may(self, wanted: Authorization) -> bool:
         """Return whether policies allow an action on a resource.
@@ -170,6 +175,8 @@ class Caller:
         Within one account, an identity policy or a resource policy is enough to allow, and either can deny, as a
         service control policy can, which here also limits service-linked roles
         (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_evaluation-logic_policy-eval-basics-single-account.html).
+        A permissions boundary must allow it, too, also where a resource policy names the role
+        (https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_boundaries.html).
         """
         policies = (
             *resource_statements(wanted.resource),
@@ -178,6 +185,8 @@ class Caller:
         )
         named = [statement for statement in policies if self.principal.is_named_by(statement)]
         known = replace(wanted, keys={**self.principal.keys, **wanted.keys})
+        if self.boundary is not None and not is_allowed(self.boundary, known):
+            return False
         if self._passes_table_policy(known):
             return True
         return is_allowed([*self.statements, *named], known) and not _is_closed_bus(wanted, named)
@@ -268,7 +277,9 @@ def _caller_of(checked: Moto, control: Sequence[Statement]) -> Caller | None:
     """
     try:
         statements = _statements(checked._access_key.collect_policies())
-        return Caller(principal_of(checked), (*statements, *control))
+        boundary = boundary_of(checked)
+        limits = None if boundary is None else tuple(_statements(boundary))
+        return Caller(principal_of(checked), (*statements, *control), limits)
     except NotFoundException:
         return None
 

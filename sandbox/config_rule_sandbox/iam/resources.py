@@ -69,10 +69,27 @@ def named(kind: ResourceType, given: Mapping[str, Any], place: Place) -> list[st
 
 def role_arn(name: str, path: str, place: Place) -> str:
     """Return the ARN of a role, which has the role's path: that of the role with this name, or of a new one with a path."""
-    partition = place.values["Partition"]
-    roles: Moto = iam_backends[place.account_id][partition].roles
-    new = f"arn:{partition}:iam::{place.account_id}:role{path}{name}"
-    return next((str(role.arn) for role in roles.values() if role.name == name), new)
+    role = _role(name, place)
+    return str(role.arn) if role else f"arn:{place.values['Partition']}:iam::{place.account_id}:role{path}{name}"
+
+
+BOUNDARY = "iam:PermissionsBoundary"
+"""The condition key with the permissions boundary of a role: the one that a request gives it, or else the one that it has.
+
+https://docs.aws.amazon.com/service-authorization/latest/reference/list_awsidentityandaccessmanagementiam.html
+"""
+
+
+def boundary_key(name: str, given: str | None, place: Place) -> dict[str, list[str]]:
+    """Return this key for a request about a role. given: the permissions boundary in the request, if there is one."""
+    role = _role(name, place)
+    boundary = given or (role.permissions_boundary_arn if role else None)
+    return {BOUNDARY: [boundary]} if boundary else {}
+
+
+def _role(name: str, place: Place) -> Moto:
+    roles: Moto = iam_backends[place.account_id][place.values["Partition"]].roles
+    return next((role for role in roles.values() if role.name == name), None)
 
 
 def _is_arn(value: object) -> bool:

@@ -85,6 +85,60 @@ def test_enforces_iam_when_asked(sandbox: Sandbox) -> None:
     assert ec2.describe_subnets()["Subnets"]
 
 
+def test_a_role_may_do_only_what_its_boundary_also_allows(sandbox: Sandbox) -> None:
+    """The boundary allows nothing by itself. If it is changed, that holds at once.
+
+    https://docs.aws.amazon.com/IAM/latest/UserGuide/access_policies_boundaries.html
+    """
+    iam, everybody = sandbox.client("iam"), {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}
+    everything = {"Effect": "Allow", "Action": "*", "Resource": "*"}
+    reads = {"Effect": "Allow", "Action": ["ec2:DescribeVpcs", "ec2:DescribeSubnets"], "Resource": "*"}
+    boundary = iam.create_policy(
+        PolicyName="boundary", PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": reads})
+    )["Policy"]["Arn"]
+    trust = json.dumps({"Version": "2012-10-17", "Statement": [everybody]})
+    made = iam.create_role(RoleName="bounded", AssumeRolePolicyDocument=trust, PermissionsBoundary=boundary)
+    ec2 = sandbox.client("ec2", credentials=sandbox.assume(made["Role"]["Arn"]))
+    with enforced(sandbox):
+        assert refused(ec2.describe_vpcs) == "UnauthorizedOperation"
+    allowed = {**everything, "Action": ["ec2:DescribeVpcs", "ec2:DescribeRouteTables"]}
+    policy = json.dumps({"Version": "2012-10-17", "Statement": allowed})
+    iam.put_role_policy(RoleName="bounded", PolicyName="own", PolicyDocument=policy)
+    with enforced(sandbox):
+        assert ec2.describe_vpcs()["Vpcs"]
+        assert refused(ec2.describe_route_tables) == "UnauthorizedOperation"
+        assert refused(ec2.describe_subnets) == "UnauthorizedOperation"
+    iam.create_policy_version(
+        PolicyArn=boundary,
+        PolicyDocument=json.dumps({"Version": "2012-10-17", "Statement": everything}),
+        SetAsDefault=True,
+    )
+    with enforced(sandbox):
+        assert ec2.describe_route_tables()["RouteTables"]
+
+
+def test_requests_about_a_role_say_which_boundary_it_has(sandbox: Sandbox) -> None:
+    """That of the request for a new role, or for a role that gets another one, and else that of the role."""
+    iam = sandbox.client("iam")
+    boundary, other = (
+        iam.create_policy(PolicyName=name, PolicyDocument=json.dumps(READS))["Policy"]["Arn"] for name in ("a", "b")
+    )
+    condition = {"StringNotEquals": {"iam:PermissionsBoundary": boundary}}
+    deployer: Client = sandbox.client("iam", credentials=admin(sandbox, {"Action": "iam:*", "Condition": condition}))
+    trust = json.dumps({"Version": "2012-10-17", "Statement": []})
+    policy = {"PolicyName": "own", "PolicyDocument": json.dumps(READS)}
+    iam.create_role(RoleName="free", AssumeRolePolicyDocument=trust)
+    with enforced(sandbox):
+        assert refused(deployer.create_role, RoleName="new", AssumeRolePolicyDocument=trust) == "AccessDenied"
+        deployer.create_role(RoleName="new", AssumeRolePolicyDocument=trust, PermissionsBoundary=boundary)
+        deployer.put_role_policy(RoleName="new", **policy)
+        assert refused(deployer.put_role_policy, RoleName="free", **policy) == "AccessDenied"
+        give = deployer.put_role_permissions_boundary
+        assert refused(give, RoleName="free", PermissionsBoundary=other) == "AccessDenied"
+        give(RoleName="free", PermissionsBoundary=boundary)
+        deployer.put_role_policy(RoleName="free", **policy)
+
+
 def test_session_of_a_deleted_role_is_denied(sandbox: Sandbox) -> None:
     """A function may still run while the stack that has its role is deleted."""
     iam, everybody = sandbox.client("iam"), {"Effect": "Allow", "Principal": {"AWS": "*"}, "Action": "sts:AssumeRole"}

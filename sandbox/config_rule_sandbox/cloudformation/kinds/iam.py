@@ -21,6 +21,7 @@ def create_role(account: Account, name: str, properties: Properties) -> Created:
     """Create a role with its policies, inline and managed."""
     name = properties.pop("RoleName", shortened(name, LONGEST_NAME))
     policies, managed = properties.pop("Policies", []), properties.pop("ManagedPolicyArns", [])
+    _add_if_of_aws(account, properties.get("PermissionsBoundary", ""))
     made = account.call("iam", "create_role", RoleName=name, **properties)["Role"]
     for policy in policies:
         account.call("iam", "put_role_policy", RoleName=name, **policy)
