@@ -189,7 +189,7 @@ def _settings(file: Path) -> Settings:
         raise OptionError(f"{file}: {error.strerror}", "make it readable") from error
     except ValidationError as error:
         raise OptionError(f"{file}: {error}".replace("$.", ""), _hint(str(error))) from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise OptionError(f"{file} is not valid TOML: {error}", "see https://toml.io") from error
     parameters: dict[str, SetParameter] = {}
     for place, entry in enumerate(found.parameter):

@@ -317,6 +317,7 @@ def test_an_ignored_finding_is_not_new(folder: Path) -> None:
     ("text", "says"),
     [
         ("ignore = [", "is not valid TOML"),
+        pytest.param(f"ignore = {'[' * 100_000}", "is not valid TOML", id="deep"),
         ("accaunts = {}", "unknown field `accaunts` (did you mean accounts?)"),
         ("ignores = 1", "unknown field `ignores` (did you mean ignore?)"),
         *[

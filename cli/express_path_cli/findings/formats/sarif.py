@@ -85,7 +85,7 @@ def _result(item: WorkItem) -> dict[str, Any]:
         "ruleIndex": _REASONS.index(row.reason),
         "kind": kind,
         "level": "error" if kind == "fail" else "none",
-        "message": {"text": f"{row.annotation} ({subnets})"},
+        "message": _message(f"{row.annotation} ({subnets})"),
         "locations": [
             {
                 "physicalLocation": {
@@ -128,7 +128,7 @@ def _absent(fixed: Iterable[PastFinding], current: Iterable[WorkItem]) -> Iterat
             "ruleIndex": _REASONS.index(Reason(rule)) if rule else -1,
             "kind": "pass",
             "level": "none",
-            "message": {"text": f"{reason} is fixed; now {shown['message']['text']}"},
+            "message": _message(f"{reason} is fixed; now {shown['message']['text']}"),
             "partialFingerprints": {"routeTable/v1": f"{RULE_NAME}/{location}/{reason}"},
             "baselineState": "absent",
         }
@@ -158,7 +158,12 @@ def _hubs(result: Result) -> Iterator[dict[str, Any]]:
 
 
 def _note(text: str, level: str = "note") -> dict[str, Any]:
-    return {"level": level, "message": {"text": text}}
+    return {"level": level, "message": _message(text)}
+
+
+def _message(text: str) -> dict[str, str]:
+    """Return a message of plain text. Names, such as keys of a plan, make no link of it: `[a](b)` is one (section 3.11.6)."""
+    return {"text": text.replace("](", "] (")}
 
 
 def _properties(item: WorkItem) -> dict[str, Any]:

@@ -55,6 +55,18 @@ def test_each_route_table_and_reason_is_a_result_of_the_rule_of_its_reason() -> 
     assert flagged["properties"]["subnetIds"] == [FLAGGED.subnet_id, "subnet-6"]
 
 
+def test_nothing_that_others_write_is_a_link() -> None:
+    """A message of plain text may have links: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html, section 3.11.6."""
+    link = "[a](https://example.com)"
+    failure = replace(DENIED, where=f"account {link}")
+    result = replace(result_of(replace(FLAGGED, annotation=link)), failures=[failure], settings=[link])
+    run = run_of(result)
+    notes = [note["message"]["text"] for note in run["invocations"][0]["toolExecutionNotifications"]]
+    messages = [run["results"][0]["message"]["text"], *notes]
+    assert len(messages) == 3
+    assert [text for text in messages if "](" in text or "[a] (https://example.com)" not in text] == []
+
+
 def test_a_fingerprint_stays_with_the_table_and_the_reason() -> None:
     """Viewers recognize a finding when subnets of the table change; each table and reason has a fingerprint of its own."""
     others = [replace(FLAGGED, route_table_id="rtb-2"), replace(FLAGGED, reason=Reason.PARTLY_NAT), FLAGGED]
