@@ -21,6 +21,9 @@ Json = Any
 Handler = Callable[..., Json]
 MakeHandler = Callable[[Mapping[str, str]], Handler]
 """Makes a handler of event and context from the environment variables of a function, as a cold start does."""
+_PRINTED = io.StringIO()
+"""What the handlers of this process print. A logger keeps the stream that is there when its module is imported, which happens once
+in a process: the handlers of every later sandbox print to the same one."""
 
 
 class Executions:
@@ -34,7 +37,6 @@ class Executions:
         self._sandbox = sandbox
         self._makers = dict(handlers or {})
         self._logs: Client = direct_client(sandbox, "logs")
-        self._printed = io.StringIO()  # a handler's logger keeps the stream that is there when it is imported
         self._lock = threading.Lock()
         self._handlers: dict[tuple[object, ...], Handler] = {}
         self._processes: dict[tuple[object, ...], FunctionProcess] = {}
@@ -57,7 +59,7 @@ class Executions:
         self._processes.clear()
 
     def _in_this_process(self, function: Moto, key: tuple[object, ...], event: Json) -> Json:
-        with redirect_stdout(self._printed):
+        with redirect_stdout(_PRINTED):
             if key not in self._handlers:  # its clients take a second to make, as in a cold start
                 with patch.dict(os.environ, self._credentials(function)):
                     variables = {**function.environment_vars, "AWS_LAMBDA_FUNCTION_NAME": function.function_name}
@@ -65,9 +67,9 @@ class Executions:
             try:
                 return in_process(self._handlers[key], function.function_name)(event)
             finally:
-                self._keep(function, self._printed.getvalue().splitlines())
-                self._printed.seek(0)
-                self._printed.truncate()
+                self._keep(function, _PRINTED.getvalue().splitlines())
+                _PRINTED.seek(0)
+                _PRINTED.truncate()
 
     def _in_its_process(self, function: Moto, key: tuple[object, ...], event: Json) -> Json:
         if key not in self._processes:

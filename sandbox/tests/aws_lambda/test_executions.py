@@ -1,0 +1,45 @@
+"""What functions print is in their log groups, also if their handlers run in this process."""
+
+import io
+import json
+import sys
+import zipfile
+from collections.abc import Callable, Mapping
+from typing import Any, TextIO
+
+from config_rule_sandbox.aws_lambda.executions import Executions
+from config_rule_sandbox.server import Sandbox
+
+TRUST = {"Statement": [{"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}]}
+HANDLER = "app.handler"
+
+
+def deploy(sandbox: Sandbox) -> None:
+    """Create the function, whose code is not run."""
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as written:
+        written.writestr("app.py", "")
+    role = sandbox.client("iam").create_role(RoleName="greets", AssumeRolePolicyDocument=json.dumps(TRUST))["Role"]
+    sandbox.client("lambda").create_function(
+        FunctionName="greeter",
+        Runtime="python3.13",
+        Handler=HANDLER,
+        Role=role["Arn"],
+        Code={"ZipFile": archive.getvalue()},
+    )
+
+
+def test_handlers_of_this_process_log_in_each_sandbox(sandbox: Sandbox) -> None:
+    """A logger keeps the stream that is there when its module is imported: in the first sandbox of the process."""
+    streams: list[TextIO] = []
+
+    def make(_variables: Mapping[str, str]) -> Callable[..., Any]:
+        streams.append(sys.stdout)
+        return lambda event, _context: print(event["name"], file=streams[0])
+
+    for name in ("Ada", "Grace"):
+        sandbox.reset()
+        deploy(sandbox)
+        Executions(sandbox, {HANDLER: make}).invoke("greeter", {"name": name})
+        events = sandbox.client("logs").filter_log_events(logGroupName="/aws/lambda/greeter")["events"]
+        assert [event["message"] for event in events] == [name]
