@@ -13,7 +13,6 @@ from express_path.adapters.aws import Aws, calling, filtered, unless_denied
 from express_path.adapters.ledger import Ledger
 from express_path.adapters.records import route_table, subnet
 from express_path.adapters.unhealed import (
-    MAX_READ,
     SUBNET,
     LastRun,
     batches,
@@ -199,7 +198,7 @@ def find_waiting(aws: Aws, deployment: Deployment, now: datetime) -> list[str]:
 
 def waiting_for_heals(aws: Aws, rule_name: str, ledger_table: str, now: datetime) -> list[str]:
     """Return the subnets of a rule whose mode is ON or APPROVAL that wait, unless heals are stopped. Raise ApiError, RecordError."""
-    flagged = flagged_since(aws.config, rule_name, MAX_READ)
+    flagged = flagged_since(aws.config, rule_name)
     ledger = Ledger(aws.dynamodb, ledger_table)
     if not flagged or ledger.stop():
         return []

@@ -36,13 +36,11 @@ def batches(subnet_ids: Sequence[str]) -> Iterator[Sequence[str]]:
         yield subnet_ids[start : start + MAX_KEYS]
 
 
-def flagged_since(config: "ConfigServiceClient", rule_name: str, most: int | None = None) -> dict[str, datetime]:
+def flagged_since(config: "ConfigServiceClient", rule_name: str) -> dict[str, datetime]:
     """Read the subnets that AWS Config has as NON_COMPLIANT, each with the time of that result. Raise ApiError.
 
-    A sweep reports only results that changed, so a subnet has been NON_COMPLIANT at least since then. most: how many are
-    read.
+    A sweep reports only results that changed, so a subnet has been NON_COMPLIANT at least since then.
     """
-    limits = {"PageSize": PAGE, **({"MaxItems": most} if most else {})}
     operation, wanted = "get_compliance_details_by_config_rule", ["NON_COMPLIANT"]
     rows = pages(
         config,
@@ -51,7 +49,7 @@ def flagged_since(config: "ConfigServiceClient", rule_name: str, most: int | Non
         "EvaluationResults",
         ConfigRuleName=rule_name,
         ComplianceTypes=wanted,
-        PaginationConfig=limits,
+        PaginationConfig={"PageSize": PAGE},
     )
     identifiers = [row["EvaluationResultIdentifier"] for row in rows]
     return {
