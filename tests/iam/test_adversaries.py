@@ -27,7 +27,7 @@ from integrations.tests.delivery import BUS, Delivery
 from integrations.tests.hub import messages
 from tests.iam.deployed import APPROVAL, HEAL, UNDO, Deployed, Run
 from tests.support.heals import status
-from tests.support.ledgers import LedgerTable
+from tests.support.ledgers import LedgerTable, delete_protected, wait_for
 from tests.support.network import Builder, Private
 from tests.support.rule import RULE, Rule
 from tests.support.stack import Stack
@@ -145,8 +145,7 @@ def test_ledger_that_somebody_made_again_makes_no_undo_change_anything(
     builder.memory.vpc_end_points[victim.endpoints[1]].creation_timestamp -= timedelta(days=1)
     with deployed.enforced():
         heal = healed(deployed, subnet)
-        attacker.update_table(TableName=name, DeletionProtectionEnabled=False)
-        attacker.delete_table(TableName=name)
+        delete_protected(attacker, name)
         tagger.create_tags(Resources=[victim.endpoints[1]], Tags=[MANAGED])
     forged, before = LedgerTable(sandbox, name), victim.described()
     sandbox.calls.clear()
@@ -184,6 +183,8 @@ def test_only_the_deploying_role_deletes_the_ledger_or_replaces_its_policy(sandb
             assert refused(getattr(clients["administrator"], call), **given) == "AccessDeniedException", call
         for call, given in removal:
             getattr(clients["deploy"], call)(**given)
+            if call == "update_table":
+                wait_for(clients["deploy"], name)
 
 
 def test_starting_runbooks_with_any_parameters_changes_nothing_that_is_not_allowed(

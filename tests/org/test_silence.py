@@ -43,6 +43,7 @@ from express_path_cli.installation.rule import read_sweep
 from tests.cli.doctor.test_doctor_document import actions, called, somebody
 from tests.cli.doctor.whole_stack import topic_with_subscription
 from tests.support.command import invoke
+from tests.support.ledgers import delete_protected
 from tests.support.network import Builder, Private
 from tests.support.organization import Organization, Packaged, administrator
 from tests.support.template import ROOT
@@ -352,8 +353,7 @@ def delete_bus(place: Place) -> None:
 
 def delete_ledger(place: Place) -> None:
     """Delete the table, which is protected."""
-    place.client("dynamodb").update_table(TableName=LEDGER, DeletionProtectionEnabled=False)
-    place.client("dynamodb").delete_table(TableName=LEDGER)
+    delete_protected(place.client("dynamodb"), LEDGER)
 
 
 def open_ledger(place: Place) -> None:

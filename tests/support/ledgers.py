@@ -16,6 +16,18 @@ SEEN = {"seenEndpointOwner": "NONE", "seenTableOwner": "NONE", "seenPolicy": "NO
 """What the item of a heal says that it saw before its association, if nobody owned anything."""
 
 
+def delete_protected(dynamodb: Any, name: str) -> None:  # a client of boto3
+    """Delete a table without its protection, as docs/deploy.md says: a table that is UPDATING is not deleted."""
+    dynamodb.update_table(TableName=name, DeletionProtectionEnabled=False)
+    wait_for(dynamodb, name)
+    dynamodb.delete_table(TableName=name)
+
+
+def wait_for(dynamodb: Any, name: str) -> None:  # a client of boto3
+    """Wait until a table is no longer UPDATING."""
+    dynamodb.get_waiter("table_exists").wait(TableName=name, WaiterConfig={"Delay": 1})
+
+
 def heal_id(number: int) -> str:
     """Return the id of a heal's run."""
     return f"00000000-0000-0000-0000-{number:012}"

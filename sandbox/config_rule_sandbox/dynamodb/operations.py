@@ -2,11 +2,13 @@
 
 import json
 import re
+import time
 from collections.abc import Callable
 from threading import RLock
 from typing import Any
 
-from moto.dynamodb.exceptions import MockValidationException
+from moto.dynamodb.exceptions import MockValidationException, ResourceInUseException
+from moto.dynamodb.models.table import Table
 from moto.dynamodb.responses import DynamoHandler
 
 from config_rule_sandbox.dynamic import Moto
@@ -74,6 +76,15 @@ NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 WITH_VALUES = ("put_item", "update_item", "delete_item", "query", "scan", "batch_write_item", "transact_write_items")
 """Operations that take attribute values, by moto's names."""
 
+UPDATE_SECONDS = 0.3
+"""How long a table is UPDATING."""
+UNCHANGEABLE = ("update_table", "delete_table")
+"""Operations that are refused while a table is UPDATING, by moto's names.
+
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_UpdateTable.html,
+https://docs.aws.amazon.com/amazondynamodb/latest/APIReference/API_DeleteTable.html
+"""
+
 ONE_AT_A_TIME = RLock()
 """Held while DynamoDB serves a request."""
 
@@ -86,6 +97,7 @@ def apply(patches: Patches) -> None:
     Numbers: moto takes any text for one.
     Policies: moto ignores the ResourcePolicy of CreateTable, accepts any text and any action, and keeps the policy of a
     deleted table (https://docs.aws.amazon.com/amazondynamodb/latest/developerguide/rbac-considerations.html).
+    Updates: moto ends them at once.
     """
     patches.wrap(DynamoHandler, "call_action", _call_action)
     for operation in WITH_VALUES:
@@ -93,6 +105,10 @@ def apply(patches: Patches) -> None:
     patches.wrap(DynamoHandler, "create_table", _creating)
     patches.wrap(DynamoHandler, "delete_table", _deleting)
     patches.wrap(DynamoHandler, "put_resource_policy", _putting_policy)
+    patches.wrap(DynamoHandler, "update_table", _updating)
+    for operation in UNCHANGEABLE:
+        patches.wrap(DynamoHandler, operation, _refusing_while_updating)
+    patches.wrap(Table, "describe", _with_status)
 
 
 def _call_action(original: Moto) -> Moto:
@@ -144,14 +160,52 @@ def _deleting(original: Moto) -> Moto:
 
     def delete_table(self: Moto) -> Moto:
         backend = self.dynamodb_backend
-        name = self.body["TableName"].rpartition("/")[2]
-        table = backend.tables.get(name)
+        table = backend.tables.get(_table_name(self))
         answer = original(self)
         if table is not None:
             backend.resource_policies.pop(table.table_arn, None)
         return answer
 
     return delete_table
+
+
+def _updating(original: Moto) -> Moto:
+    def update_table(self: Moto) -> Moto:
+        self.dynamodb_backend.get_table(_table_name(self)).updating_until = time.monotonic() + UPDATE_SECONDS
+        return original(self)
+
+    return update_table
+
+
+def _refusing_while_updating(original: Moto) -> Moto:
+    def serve(self: Moto) -> Moto:
+        name = _table_name(self)
+        table = self.dynamodb_backend.tables.get(name)
+        if table is not None and _is_updating(table):
+            raise ResourceInUseException(
+                f"Attempt to change a resource which is still in use: Table is being updated: {name}"
+            )
+        return original(self)
+
+    return serve
+
+
+def _with_status(original: Moto) -> Moto:
+    def describe(self: Moto, base_key: str = "TableDescription") -> Moto:
+        found = original(self, base_key)
+        if _is_updating(self):
+            found[base_key]["TableStatus"] = "UPDATING"
+        return found
+
+    return describe
+
+
+def _is_updating(table: Moto) -> bool:
+    return time.monotonic() < vars(table).get("updating_until", 0.0)
+
+
+def _table_name(request: Moto) -> str:
+    return str(request.body["TableName"].rpartition("/")[2])
 
 
 def _putting_policy(original: Moto) -> Callable[[Moto], Any]:

@@ -93,10 +93,28 @@ def test_table_is_made_as_its_resource_says(dynamodb: Client) -> None:
     assert refused(dynamodb.delete_table, TableName="Ledger") == "ValidationException"
 
 
+def delete(dynamodb: Client) -> None:
+    """Delete the table, which is protected."""
+    dynamodb.update_table(TableName="Ledger", DeletionProtectionEnabled=False)
+    dynamodb.get_waiter("table_exists").wait(TableName="Ledger", WaiterConfig={"Delay": 1})
+    dynamodb.delete_table(TableName="Ledger")
+
+
+def test_table_that_is_updated_is_not_changed(dynamodb: Client) -> None:
+    """While a table is UPDATING, it cannot be updated again or deleted."""
+    dynamodb.update_table(TableName="Ledger", DeletionProtectionEnabled=False)
+    assert dynamodb.describe_table(TableName="Ledger")["Table"]["TableStatus"] == "UPDATING"
+    again = {"TableName": TABLE, "DeletionProtectionEnabled": True}
+    assert refused(dynamodb.update_table, **again) == "ResourceInUseException"
+    assert refused(dynamodb.delete_table, TableName="Ledger") == "ResourceInUseException"
+    dynamodb.get_waiter("table_exists").wait(TableName="Ledger", WaiterConfig={"Delay": 1})
+    dynamodb.delete_table(TableName="Ledger")
+    assert refused(dynamodb.describe_table, TableName="Ledger") == "ResourceNotFoundException"
+
+
 def test_policy_ends_with_its_table(sandbox: Sandbox, dynamodb: Client) -> None:
     """A new table with a deleted table's name has no policy. An invalid policy is rejected."""
-    dynamodb.update_table(TableName="Ledger", DeletionProtectionEnabled=False)
-    dynamodb.delete_table(TableName="Ledger")
+    delete(dynamodb)
     deploy(sandbox, "Ledger", ResourcePolicy=None)
     assert refused(dynamodb.get_resource_policy, ResourceArn=TABLE) == "PolicyNotFoundException"
     valid = json.dumps(ONLY_THE_WRITER)

@@ -16,6 +16,7 @@ from config_rule_sandbox.service_quotas.quotas import applied_quotas
 from config_rule_sandbox.ssm import Automation
 from tests.cli.doctor.checks import bad, examine
 from tests.cli.doctor.whole_stack import RULE, STACK, WholeStack, topic_with_subscription
+from tests.support.ledgers import delete_protected
 from tests.support.network import Builder, Private
 
 pytestmark = pytest.mark.slow
@@ -135,10 +136,7 @@ DEFECTS: dict[str, list[Defect]] = {
         ),
         (lambda it: it.delete_role("AutomationRole"), "role", "FAIL", "does not exist"),
         (
-            lambda it: (
-                it.dynamodb.update_table(TableName=it.named("LedgerTable"), DeletionProtectionEnabled=False),
-                it.dynamodb.delete_table(TableName=it.named("LedgerTable")),
-            ),
+            lambda it: delete_protected(it.dynamodb, it.named("LedgerTable")),
             "ledger",
             "FAIL",
             "does not exist: every heal and undo fails",
