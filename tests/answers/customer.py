@@ -2,13 +2,14 @@
 
 import json
 import os
+import re
 import subprocess
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from botocore.exceptions import ClientError
@@ -27,6 +28,7 @@ from demo.local_aws import local_aws
 from demo.situations import remove_default_vpc
 from express_path import healing
 from express_path.domain.heal.ledger import STOP_ID
+from express_path_cli.installation.rule import CHECKED
 from org.expansion import expand
 from tests.support import processes
 from tests.support.heals import APPROVED, RULE, Vpc
@@ -39,6 +41,13 @@ STACK_NAME = "express-path"
 DAY = timedelta(days=1)
 CHANGING = ("heal", "undo")
 """The commands that print what they could not do, and why."""
+DEPLOYMENT, RUN = "deployment", "run"
+HEALS = ("waiting", "heals", "exceptions")
+"""The checks of `doctor` and the component in the alarm that are about subnets which AWS Config does not heal."""
+SWEEP = "sweep"
+"""The check of `doctor` that is about the last sweep and the check after it."""
+FAILURE = re.compile(r"^express-path: (\S+: run \S+ ended with .*)$|^(\S.*: not undone\n  .*)$", re.MULTILINE)
+"""How a command says which run failed, or which heal it did not undo, and why."""
 ARTIFACTS, CODE = "artifacts", "code.zip"
 """The bucket and the key of the functions' code. It is not run: the handlers of this checkout are."""
 
@@ -50,8 +59,15 @@ class Outcome(StrEnum):
     NEXT_SWEEP = "works by the next sweep"
     SAID = "is said"
     """It does not work, and an operator is told of it: `doctor`, the check after a sweep, which raises the alarm, or a
-    deployment that fails names the IDs concerned."""
+    deployment or command that fails gives a reason that names the IDs concerned."""
     SILENT = "WRONG IN SILENCE"
+
+
+class Reason(NamedTuple):
+    """What an operator is told about something that does not work: a deployment, a run, a check, or a component."""
+
+    about: str
+    text: str
 
 
 class Customer:
@@ -67,7 +83,7 @@ class Customer:
         self.config: Any = aws.client("config")
         self.stack: Stack | None = None
         self.failure = ""
-        self._failed: list[str] = []
+        self._failed: list[Reason] = []
 
     # --- what happens --------------------------------------------------------------------------------------------------
 
@@ -112,7 +128,7 @@ class Customer:
         line = [*processes.command(environment), *command_line]
         done = subprocess.run(line, env=environment, capture_output=True, text=True, check=False)
         if done.returncode and command_line[0] in CHANGING:
-            self._failed.append(done.stdout + done.stderr)
+            self._failed += [Reason(RUN, found[0]) for found in FAILURE.finditer(done.stdout + done.stderr)]
         return done
 
     def stop_heals(self) -> None:
@@ -252,8 +268,11 @@ class Customer:
         assert self.stack
         return str(self.stack.resources["LedgerTable"].physical_id)
 
-    def outcome(self, is_right: Callable[[], bool], *resource_ids: str) -> Outcome:
-        """Return whether something is right: at once, after a sweep, or else whether an operator is told of these resources."""
+    def outcome(self, is_right: Callable[[], bool], about: Collection[str] = (), *named: str) -> Outcome:
+        """Return whether something is right: at once, after a sweep, or else whether an operator is told.
+
+        That is so if one reason is about one of these things, and names everything that is to be `named`.
+        """
         self.settle()
         if is_right():
             return Outcome.WORKS
@@ -263,25 +282,32 @@ class Customer:
         self.let_a_day_pass()
         if is_right():
             return Outcome.NEXT_SWEEP
-        is_said = any(all(resource_id in text for resource_id in resource_ids) for text in self.told())
+        told = [reason.text for reason in self.told() if reason.about in about]
+        is_said = any(all(name in text for name in named) for text in told)
         return Outcome.SAID if is_said else Outcome.SILENT
 
-    def told(self) -> Iterator[str]:
-        """Yield what an operator is told: by a deployment or a command that failed, or else now by `doctor` and by the last check."""
+    def told(self) -> Iterator[Reason]:
+        """Yield what an operator is told: by a deployment or a run that failed, by `doctor`, and by the alarm.
+
+        Of a deployment that failed, nothing else is there to say anything.
+        """
         if self.failure:
-            yield self.failure
+            yield Reason(DEPLOYMENT, self.failure)
             return
         yield from self._failed
-        yield self.run("doctor").stdout
-        yield self.check()
+        checks = json.loads(self.run("doctor", "--format", "json").stdout)["checks"]
+        yield from (Reason(check["name"], check["finding"]) for check in checks if check["state"] != "OK")
+        yield from self._alarm()
 
-    def check(self) -> str:
-        """Return the error with which the function that checks the installation ended last: the alarm is about its errors."""
+    def _alarm(self) -> Iterator[Reason]:
+        """Yield what the last check after a sweep found: it fails for that, and the alarm is about its errors."""
         assert self.stack
         function = self.stack.resources["HealthFunction"].physical_id
-        deliveries = self.sandbox.eventbridge.deliveries
-        checks = [delivery for delivery in deliveries if delivery.target_arn.endswith(f":function:{function}")]
-        return str(checks[-1].error or "") if checks else ""
+        settings = self.aws.client("lambda").get_function_configuration(FunctionName=function)
+        written = self.aws.client("logs").filter_log_events(logGroupName=settings["LoggingConfig"]["LogGroup"])["events"]
+        lines = [json.loads(event["message"]) for event in written if event["message"].startswith("{")]
+        checks = [line["faults"] for line in lines if line["message"] == CHECKED]
+        yield from (Reason(fault["component"], fault["problem"]) for fault in (checks[-1] if checks else ()))
 
 
 @contextmanager

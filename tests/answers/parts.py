@@ -2,8 +2,8 @@
 
 To add a row for a switch, name the parts that it can touch in PARTS. If none shows what the answers change, write another one:
 a function that lets something real happen in a customer's account and returns `customer.outcome(...)`, which looks at the
-network, the stored results, and, if these are not right, at what an operator is told. Its docstring says in one sentence what must
-be true. Under the sandbox's own answers, each part must work.
+network, the stored results, and, if these are not right, at what an operator is told: the part says what that must be about, and
+what it must name. Its docstring says in one sentence what must be true. Under the sandbox's own answers, each part must work.
 """
 
 import re
@@ -18,7 +18,7 @@ from threading import Event
 from botocore.exceptions import ClientError
 
 from config_rule_sandbox.answers import RemediationTrigger, others, switches
-from tests.answers.customer import SUBNET, Customer, Outcome
+from tests.answers.customer import DEPLOYMENT, HEALS, RUN, SUBNET, SWEEP, Customer, Outcome
 from tests.support.heals import HEAL, RULE, Vpc
 
 Part = Callable[[Customer], Outcome]
@@ -32,8 +32,7 @@ NEWER_TYPE = "AWS::EC2::PrefixList"
 def each_subnet_has_its_verdict(customer: Customer) -> Outcome:
     """Soon after the deployment, AWS Config has the verdict of every subnet."""
     customer.deploy(RemediationMode="OFF")
-    concerned = NEWER_TYPE if customer.failure else customer.vpc.subnet
-    return customer.outcome(customer.has_every_verdict, concerned)
+    return customer.outcome(customer.has_every_verdict, [DEPLOYMENT], NEWER_TYPE)
 
 
 def verdicts_follow_changes(customer: Customer) -> Outcome:
@@ -47,11 +46,11 @@ def verdicts_follow_changes(customer: Customer) -> Outcome:
     builder.associate(builder.table(vpc.id), builder.subnet(vpc.id))
     builder.make_main(vpc.id, vpc.table)
     builder.ec2.delete_subnet(SubnetId=doomed)
-    outcome = customer.outcome(customer.has_every_verdict, vpc.subnet)
+    outcome = customer.outcome(customer.has_every_verdict)
     builder.ec2.delete_vpc_endpoints(VpcEndpointIds=[endpoint_id])
     builder.ec2.delete_route(RouteTableId=later.table, DestinationCidrBlock="0.0.0.0/0")
     builder.tag(moved, "express-path:exclude")
-    return max(outcome, customer.outcome(customer.has_every_verdict, vpc.subnet), key=list(Outcome).index)
+    return max(outcome, customer.outcome(customer.has_every_verdict), key=list(Outcome).index)
 
 
 def verdicts_follow_newer_types(customer: Customer) -> Outcome:
@@ -62,19 +61,19 @@ def verdicts_follow_newer_types(customer: Customer) -> Outcome:
     builder.route(vpc.table, prefix_list, NatGatewayId=vpc.nat)
     customer.deploy(RemediationMode="OFF")
     if customer.failure:
-        return customer.outcome(customer.has_every_verdict, NEWER_TYPE)
+        return customer.outcome(customer.has_every_verdict, [DEPLOYMENT], NEWER_TYPE)
     customer.settle()
     [block, *_] = customer.addresses()
     builder.ec2.modify_managed_prefix_list(
         PrefixListId=prefix_list, CurrentVersion=1, AddEntries=[{"Cidr": f"{block.partition('/')[0]}/32"}]
     )
-    outcomes = [customer.outcome(customer.has_every_verdict, vpc.subnet)]
+    outcomes = [customer.outcome(customer.has_every_verdict)]
     builder.ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="block-bidirectional")
-    outcomes.append(customer.outcome(customer.has_every_verdict, closed))
+    outcomes.append(customer.outcome(customer.has_every_verdict))
     builder.ec2.create_vpc_block_public_access_exclusion(
         SubnetId=closed, InternetGatewayExclusionMode="allow-bidirectional"
     )
-    outcomes.append(customer.outcome(customer.has_every_verdict, closed))
+    outcomes.append(customer.outcome(customer.has_every_verdict))
     return max(outcomes, key=list(Outcome).index)
 
 
@@ -86,7 +85,7 @@ def scan_reads_an_aggregator(customer: Customer) -> Outcome:
     customer.settle()
     customer.builder.endpoint(customer.vpc.id, customer.vpc.table)
     customer.settle()
-    return customer.outcome(lambda: customer.scanned("--aggregator", "all") == customer.scanned(), customer.vpc.subnet)
+    return customer.outcome(lambda: customer.scanned("--aggregator", "all") == customer.scanned())
 
 
 def new_parameters_count(customer: Customer) -> Outcome:
@@ -95,7 +94,7 @@ def new_parameters_count(customer: Customer) -> Outcome:
     customer.settle()
     customer.deploy(RemediationMode="OFF", PublicSubnets="NON_COMPLIANT")
     subnet_id = customer.public_subnet
-    return customer.outcome(lambda: customer.compliance(subnet_id) == "NON_COMPLIANT", subnet_id)
+    return customer.outcome(lambda: customer.compliance(subnet_id) == "NON_COMPLIANT")
 
 
 def what_was_read_last_stays(customer: Customer) -> Outcome:
@@ -106,7 +105,7 @@ def what_was_read_last_stays(customer: Customer) -> Outcome:
     customer.builder.endpoint(customer.vpc.id, customer.vpc.table)
     customer.settle()
     customer.report(customer.vpc.subnet, "NON_COMPLIANT", before)
-    return customer.outcome(customer.has_every_verdict, customer.vpc.subnet)
+    return customer.outcome(customer.has_every_verdict)
 
 
 # --- heals that AWS Config starts --------------------------------------------------------------------------------------
@@ -118,7 +117,7 @@ def what_is_found_is_healed(customer: Customer) -> Outcome:
     customer.settle()
     later = Vpc(customer.builder)
     vpcs = customer.vpc, later
-    return customer.outcome(lambda: all(map(customer.has_endpoint, vpcs)), *(vpc.subnet for vpc in vpcs))
+    return customer.outcome(lambda: all(map(customer.has_endpoint, vpcs)), HEALS, *(vpc.subnet for vpc in vpcs))
 
 
 def heals_go_on_after_a_stop(customer: Customer) -> Outcome:
@@ -129,7 +128,7 @@ def heals_go_on_after_a_stop(customer: Customer) -> Outcome:
     customer.sweep()
     assert not customer.has_endpoint(customer.vpc)
     customer.run("start", "--yes")
-    return customer.outcome(lambda: customer.has_endpoint(customer.vpc), customer.vpc.subnet)
+    return customer.outcome(lambda: customer.has_endpoint(customer.vpc), HEALS, customer.vpc.subnet)
 
 
 def heals_go_on_after_an_exception(customer: Customer) -> Outcome:
@@ -145,7 +144,7 @@ def heals_go_on_after_an_exception(customer: Customer) -> Outcome:
     customer.sandbox.faults.clear()
     customer.config.delete_remediation_exceptions(ConfigRuleName=RULE, ResourceKeys=[name])
     customer.run("start", "--yes")
-    return customer.outcome(lambda: customer.has_endpoint(customer.vpc), customer.vpc.subnet)
+    return customer.outcome(lambda: customer.has_endpoint(customer.vpc), HEALS, customer.vpc.subnet)
 
 
 def what_was_undone_stays_undone(customer: Customer) -> Outcome:
@@ -159,7 +158,7 @@ def what_was_undone_stays_undone(customer: Customer) -> Outcome:
     customer.settle()
     customer.let_a_day_pass()
     customer.run("start", "--yes")
-    return customer.outcome(lambda: not customer.is_associated(customer.vpc), customer.vpc.subnet)
+    return customer.outcome(lambda: not customer.is_associated(customer.vpc))
 
 
 def start_leaves_alone_what_runs(customer: Customer) -> Outcome:
@@ -178,7 +177,7 @@ def start_leaves_alone_what_runs(customer: Customer) -> Outcome:
     customer.run("start", "--yes")
     started.set()
     vpcs = customer.vpc, other
-    return customer.outcome(lambda: all(map(customer.has_endpoint, vpcs)), *(vpc.subnet for vpc in vpcs))
+    return customer.outcome(lambda: all(map(customer.has_endpoint, vpcs)), HEALS, *(vpc.subnet for vpc in vpcs))
 
 
 # --- runs --------------------------------------------------------------------------------------------------------------
@@ -198,7 +197,7 @@ def a_heal_that_is_not_verified_fails(customer: Customer) -> Outcome:
     faults.clear()
     again = customer.run("heal", subnet_id, "--yes")
     ends = (healed.returncode, run.state, again.returncode)
-    return customer.outcome(lambda: ends == (2, "FAILED", 0) and customer.has_endpoint(customer.vpc), subnet_id)
+    return customer.outcome(lambda: ends == (2, "FAILED", 0) and customer.has_endpoint(customer.vpc))
 
 
 def progress_names_what_has_begun(customer: Customer) -> Outcome:
@@ -217,7 +216,7 @@ def progress_names_what_has_begun(customer: Customer) -> Outcome:
     shown = customer.run("heal", customer.vpc.subnet, "--yes", "--verbose").stdout
     named = set(re.findall(rf"^  {table_id}: \w+: (\w+)$", shown, re.MULTILINE))
     begun = {name for run in customer.executions(HEAL) for name, step in run.steps.items() if step.started}
-    return customer.outcome(lambda: "create" in named and named <= begun and "associate" not in begun, table_id)
+    return customer.outcome(lambda: "create" in named and named <= begun and "associate" not in begun)
 
 
 def a_run_that_gets_no_turn_fails(customer: Customer) -> Outcome:
@@ -225,8 +224,7 @@ def a_run_that_gets_no_turn_fails(customer: Customer) -> Outcome:
     subnet_id = customer.vpc.subnet
     customer.deploy(RemediationMode="OFF")
     if customer.failure:
-        is_named = all(name in customer.failure for name in ("HealDocument", "mainSteps.takeTurn"))
-        return Outcome.SAID if is_named else Outcome.SILENT
+        return customer.outcome(lambda: False, [DEPLOYMENT], "HealDocument", "mainSteps.takeTurn")
     customer.settle()
     customer.sandbox.faults.deny("dynamodb", "UpdateItem")
     healed = customer.run("heal", subnet_id, "--yes")
@@ -237,9 +235,7 @@ def a_run_that_gets_no_turn_fails(customer: Customer) -> Outcome:
     again = customer.run("heal", subnet_id, "--yes")
     ends = (healed.returncode, run.state, again.returncode)
     is_named = "AccessDeniedException" in healed.stdout + healed.stderr
-    return customer.outcome(
-        lambda: ends == (2, "FAILED", 0) and is_named and customer.has_endpoint(customer.vpc), subnet_id
-    )
+    return customer.outcome(lambda: ends == (2, "FAILED", 0) and is_named and customer.has_endpoint(customer.vpc))
 
 
 def a_heal_is_undone_and_made_again(customer: Customer) -> Outcome:
@@ -254,7 +250,7 @@ def a_heal_is_undone_and_made_again(customer: Customer) -> Outcome:
         is_undone = not customer.endpoints()
         ends.append(customer.run("heal", subnet_id, "--yes").returncode)
     return customer.outcome(
-        lambda: ends == [0, 0, 0] and is_undone and customer.has_endpoint(customer.vpc), customer.vpc.table
+        lambda: ends == [0, 0, 0] and is_undone and customer.has_endpoint(customer.vpc), [RUN], customer.vpc.table
     )
 
 
@@ -269,7 +265,9 @@ def somebody_else_associates_the_table_meanwhile(customer: Customer) -> Outcome:
 
     customer.sandbox.faults.before("ec2", "ModifyVpcEndpoint", associate, times=1)
     healed = customer.run("heal", customer.vpc.subnet, "--yes")
-    return customer.outcome(lambda: healed.returncode == 0 and customer.has_endpoint(customer.vpc), customer.vpc.subnet)
+    return customer.outcome(
+        lambda: healed.returncode == 0 and customer.has_endpoint(customer.vpc), [RUN], customer.vpc.table
+    )
 
 
 # --- approvals ---------------------------------------------------------------------------------------------------------
@@ -279,14 +277,14 @@ def a_rejection_is_final(customer: Customer) -> Outcome:
     """After an approver rejected a heal, AWS Config sends no other request, also not after a sweep."""
     request = customer.ask()
     customer.answer(request, "Reject")
-    return customer.outcome(lambda: len(customer.requests()) == 1 and not customer.endpoints(), customer.vpc.subnet)
+    return customer.outcome(lambda: len(customer.requests()) == 1 and not customer.endpoints(), HEALS, customer.vpc.subnet)
 
 
 def an_approved_heal_is_made(customer: Customer) -> Outcome:
     """After an approver approved a heal, it is made."""
     request = customer.ask()
     customer.answer(request, "Approve")
-    return customer.outcome(lambda: customer.has_endpoint(customer.vpc), customer.vpc.subnet)
+    return customer.outcome(lambda: customer.has_endpoint(customer.vpc), HEALS, customer.vpc.subnet)
 
 
 def a_forged_approval_heals_nothing(customer: Customer) -> Outcome:
@@ -306,7 +304,7 @@ def a_forged_approval_heals_nothing(customer: Customer) -> Outcome:
     names = ("SubnetId", "AutomationAssumeRole", "PlanFunctionName")
     healed = customer.aws.automation.execute(HEAL, {name: request.parameters[name] for name in names})
     is_refused = healed["AutomationExecutionStatus"] == "Failed"
-    return customer.outcome(lambda: is_refused and not customer.endpoints(), customer.vpc.subnet)
+    return customer.outcome(lambda: is_refused and not customer.endpoints())
 
 
 # --- what EC2 shows, and what is published -----------------------------------------------------------------------------
@@ -320,7 +318,7 @@ def a_dual_stack_subnet_is_healed(customer: Customer) -> Outcome:
     route = {"DestinationIpv6CidrBlock": "::/0", "EgressOnlyInternetGatewayId": gateway["EgressOnlyInternetGatewayId"]}
     ec2.create_route(RouteTableId=vpc.table, **route)
     customer.deploy()
-    return customer.outcome(lambda: customer.has_endpoint(vpc), vpc.subnet)
+    return customer.outcome(lambda: customer.has_endpoint(vpc), HEALS, vpc.subnet)
 
 
 def a_subnet_behind_a_regional_nat_gateway_is_healed(customer: Customer) -> Outcome:
@@ -336,7 +334,7 @@ def a_subnet_behind_a_regional_nat_gateway_is_healed(customer: Customer) -> Outc
         ]
         return customer.has_endpoint(vpc) and tables == [vpc.table]
 
-    return customer.outcome(is_healed, vpc.subnet)
+    return customer.outcome(is_healed, HEALS, vpc.subnet)
 
 
 def a_sweep_is_announced(customer: Customer) -> Outcome:
@@ -348,7 +346,7 @@ def a_sweep_is_announced(customer: Customer) -> Outcome:
     known = len(customer.sandbox.calls.of("events", "PutEvents"))
     customer.sweep()
     errors = [call.error for call in customer.sandbox.calls.of("events", "PutEvents")[known:]]
-    return customer.outcome(lambda: errors != [] and set(errors) == {None}, "none has followed the last sweep yet")
+    return customer.outcome(lambda: errors != [] and set(errors) == {None}, [SWEEP], "none has followed the last sweep yet")
 
 
 PARTS: dict[str, tuple[Part, ...]] = {

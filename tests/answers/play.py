@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.answers.customer import Outcome, customer
+from tests.answers.customer import HEALS, RUN, SWEEP, Outcome, customer
 from tests.answers.page import expected
 from tests.answers.parts import Row, rows
 
@@ -26,8 +26,14 @@ def test_row(row: Row, monkeypatch: pytest.MonkeyPatch, record_property: Callabl
     )
 
 
-def test_what_nobody_says_is_wrong_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A part that does not become right, and whose resource nobody names, is no outcome that passes."""
+def test_what_is_only_listed_is_wrong_in_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that failed lists its subnet as one that it would have moved, and gives a reason that is about the route table."""
     with customer(monkeypatch, ()) as played:
         played.deploy(RemediationMode="OFF")
-        assert played.outcome(lambda: False, "subnet-00000000000000000") is Outcome.SILENT
+        played.sandbox.faults.deny("ec2", "CreateVpcEndpoint")
+        failed = played.run("heal", played.vpc.subnet, "--yes")
+        assert played.vpc.subnet in failed.stdout
+        told = [[RUN], [*HEALS, SWEEP, RUN]]
+        assert [played.outcome(lambda: False, about, played.vpc.subnet) for about in told] == [Outcome.SILENT] * 2
+        assert played.outcome(lambda: False, [RUN], played.vpc.table) is Outcome.SAID
+        assert played.outcome(lambda: False, HEALS, played.vpc.table) is Outcome.SILENT
