@@ -304,7 +304,9 @@ class Customer:
         assert self.stack
         function = self.stack.resources["HealthFunction"].physical_id
         settings = self.aws.client("lambda").get_function_configuration(FunctionName=function)
-        written = self.aws.client("logs").filter_log_events(logGroupName=settings["LoggingConfig"]["LogGroup"])["events"]
+        written = self.aws.client("logs").filter_log_events(logGroupName=settings["LoggingConfig"]["LogGroup"])[
+            "events"
+        ]
         lines = [json.loads(event["message"]) for event in written if event["message"].startswith("{")]
         checks = [line["faults"] for line in lines if line["message"] == CHECKED]
         yield from (Reason(fault["component"], fault["problem"]) for fault in (checks[-1] if checks else ()))

@@ -277,7 +277,9 @@ def a_rejection_is_final(customer: Customer) -> Outcome:
     """After an approver rejected a heal, AWS Config sends no other request, also not after a sweep."""
     request = customer.ask()
     customer.answer(request, "Reject")
-    return customer.outcome(lambda: len(customer.requests()) == 1 and not customer.endpoints(), HEALS, customer.vpc.subnet)
+    return customer.outcome(
+        lambda: len(customer.requests()) == 1 and not customer.endpoints(), HEALS, customer.vpc.subnet
+    )
 
 
 def an_approved_heal_is_made(customer: Customer) -> Outcome:
@@ -346,7 +348,9 @@ def a_sweep_is_announced(customer: Customer) -> Outcome:
     known = len(customer.sandbox.calls.of("events", "PutEvents"))
     customer.sweep()
     errors = [call.error for call in customer.sandbox.calls.of("events", "PutEvents")[known:]]
-    return customer.outcome(lambda: errors != [] and set(errors) == {None}, [SWEEP], "none has followed the last sweep yet")
+    return customer.outcome(
+        lambda: errors != [] and set(errors) == {None}, [SWEEP], "none has followed the last sweep yet"
+    )
 
 
 PARTS: dict[str, tuple[Part, ...]] = {

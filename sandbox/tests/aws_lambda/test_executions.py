@@ -10,7 +10,9 @@ from typing import Any, TextIO
 from config_rule_sandbox.aws_lambda.executions import Executions
 from config_rule_sandbox.server import Sandbox
 
-TRUST = {"Statement": [{"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}]}
+TRUST = {
+    "Statement": [{"Effect": "Allow", "Principal": {"Service": "lambda.amazonaws.com"}, "Action": "sts:AssumeRole"}]
+}
 HANDLER = "app.handler"
 
 
