@@ -287,10 +287,3 @@ def test_aggregator(run: Run) -> None:
     run.add("items-in-an-aggregator", "config", "Has a subnet's item its VPC?", "vpcId" in configuration, True, seen)
     state = configuration.get("state")
     run.add("state-in-an-aggregator", "config", "What is its state?", state, None, state)
-
-
-@probe("iam", "role-of-stacksets")
-def test_stack_sets(run: Run) -> None:
-    """Which roles StackSets has made in the account."""
-    roles = run.ask("iam", "list_roles", "Roles[?starts_with(RoleName, 'stacksets-exec-')].RoleName")
-    run.add("role-of-stacksets", "iam", "Number of roles, in an organization", len(roles))

@@ -330,6 +330,18 @@ class RegionalNatTable(StrEnum):
     """Not at all."""
 
 
+class ShownBlockMode(StrEnum):
+    """How soon a subnet shows that Block Public Access or an exclusion was changed, in BlockPublicAccessStates.
+
+    https://docs.aws.amazon.com/vpc/latest/userguide/security-vpc-bpa-basics.html: it may take a few minutes for the settings to
+    take effect and the status to be updated. It does not say what subnets show meanwhile, or when AWS Config has an item.
+    """
+
+    AT_ONCE = "at once"
+    LATER = "later"
+    """After an hour. Until then, they show the settings before, and the status is update-in-progress."""
+
+
 class UsedToken(StrEnum):
     """What CreateVpcEndpoint does with a client token whose endpoint was deleted.
 
@@ -434,6 +446,7 @@ class Answers:
     rejected_status: RejectedStatus = RejectedStatus.REJECTED
     ipv6_list: Ipv6List = Ipv6List.MANAGED
     regional_nat_table: RegionalNatTable = RegionalNatTable.GATEWAY
+    shown_block_mode: ShownBlockMode = ShownBlockMode.AT_ONCE
     used_token: UsedToken = UsedToken.DELETED_ENDPOINT
     table_added_again: TableAddedAgain = TableAddedAgain.NO_CHANGE
     endpoint_keys: EndpointKeys = EndpointKeys.SERVICE_AND_TAGS

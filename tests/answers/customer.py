@@ -18,6 +18,7 @@ from config_rule_sandbox.cloudformation.account import Account
 from config_rule_sandbox.cloudformation.stacks import Stack, create_stack, update_stack
 from config_rule_sandbox.config.remediation.memory import RUNNING, Remediations, Run, remediations_of
 from config_rule_sandbox.config.results import results_of
+from config_rule_sandbox.ec2.block_public_access import block_public_access_of
 from config_rule_sandbox.http.in_process import in_process
 from config_rule_sandbox.iam.people import create_user
 from config_rule_sandbox.iam.requests import enforced
@@ -116,9 +117,14 @@ class Customer:
         self.settle()
 
     def let_a_day_pass(self) -> None:
-        """Let everything that AWS Config knows be a day older, and sweep."""
+        """Let everything that was recorded, run, or set be a day older, and sweep."""
         place = self.sandbox.account_id, self.sandbox.region
-        for memory in (results_of(*place), remediations_of(*place), *registry(*place).executions.values()):
+        for memory in (
+            results_of(*place),
+            remediations_of(*place),
+            block_public_access_of(*place),
+            *registry(*place).executions.values(),
+        ):
             memory.grow_older(DAY)
         self.sweep()
 

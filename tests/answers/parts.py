@@ -18,7 +18,7 @@ from threading import Event
 from botocore.exceptions import ClientError
 
 from config_rule_sandbox.answers import RemediationTrigger, others, switches
-from tests.answers.customer import DEPLOYMENT, HEALS, RUN, SUBNET, SWEEP, Customer, Outcome
+from tests.answers.customer import DEPLOYMENT, HEALS, NOT_APPLICABLE, RUN, SUBNET, SWEEP, Customer, Outcome
 from tests.support.heals import HEAL, RULE, Vpc
 
 Part = Callable[[Customer], Outcome]
@@ -75,6 +75,19 @@ def verdicts_follow_newer_types(customer: Customer) -> Outcome:
     )
     outcomes.append(customer.outcome(customer.has_every_verdict))
     return max(outcomes, key=list(Outcome).index)
+
+
+def verdicts_follow_block_public_access(customer: Customer) -> Outcome:
+    """If it closes the internet gateway, nothing leaves through a NAT gateway; with an exclusion, everything is as before."""
+    ec2, subnet_id, closed = customer.builder.ec2, customer.vpc.subnet, customer.public_subnet
+    customer.deploy(RemediationMode="OFF")
+    customer.settle()
+    assert customer.compliance(subnet_id) == "NON_COMPLIANT"
+    ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="block-bidirectional")
+    outcome = customer.outcome(lambda: customer.compliance(subnet_id) == NOT_APPLICABLE)
+    ec2.create_vpc_block_public_access_exclusion(SubnetId=closed, InternetGatewayExclusionMode="allow-bidirectional")
+    back = customer.outcome(lambda: customer.compliance(subnet_id) == "NON_COMPLIANT")
+    return max(outcome, back, key=list(Outcome).index)
 
 
 def scan_reads_an_aggregator(customer: Customer) -> Outcome:
@@ -395,6 +408,7 @@ PARTS: dict[str, tuple[Part, ...]] = {
     "rejected_status": (a_rejection_is_final,),
     "ipv6_list": (a_dual_stack_subnet_is_healed,),
     "regional_nat_table": (a_subnet_behind_a_regional_nat_gateway_is_healed,),
+    "shown_block_mode": (verdicts_follow_block_public_access,),
     "used_token": (a_heal_is_undone_and_made_again,),
     "table_added_again": (somebody_else_associates_the_table_meanwhile,),
     "endpoint_keys": (a_heal_is_undone_and_made_again,),

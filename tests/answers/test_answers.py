@@ -7,8 +7,6 @@ from tests.answers.parts import PARTS, rows
 from tests.docs.generated import GROUPS, switches_of
 
 UNPLAYED = {
-    "block-public-access",
-    "role-of-stacksets",
     "findings-in-the-new-security-hub",
 }
 """The probes of lines that have no switch yet."""

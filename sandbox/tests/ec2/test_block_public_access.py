@@ -1,9 +1,14 @@
 """VPC Block Public Access (https://docs.aws.amazon.com/vpc/latest/userguide/security-vpc-bpa.html)."""
 
+from datetime import timedelta
+
 import pytest
 
+from config_rule_sandbox.answers import ShownBlockMode
 from config_rule_sandbox.dynamic import Client
+from config_rule_sandbox.ec2.block_public_access import block_public_access_of
 from config_rule_sandbox.refusals import refused
+from config_rule_sandbox.server import Sandbox
 
 
 def mode_of(ec2: Client, subnet_id: str) -> str:
@@ -27,6 +32,19 @@ def test_subnets_show_the_mode_of_the_account_unless_they_are_excluded(ec2: Clie
     assert [mode_of(ec2, subnet_id) for subnet_id in (first, second)] == ["off", "block-ingress"]
     ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="off")
     assert [mode_of(ec2, subnet_id) for subnet_id in (first, second)] == ["off", "off"]
+
+
+def test_subnets_may_show_a_change_later(sandbox: Sandbox, ec2: Client, vpc_id: str) -> None:
+    """Until then, they show what was set before the first change, and the status says that an update is in progress."""
+    sandbox.answers.shown_block_mode = ShownBlockMode.LATER
+    subnet_id = str(ec2.create_subnet(VpcId=vpc_id, CidrBlock="10.0.0.0/24")["Subnet"]["SubnetId"])
+    ec2.modify_vpc_block_public_access_options(InternetGatewayBlockMode="block-bidirectional")
+    ec2.create_vpc_block_public_access_exclusion(SubnetId=subnet_id, InternetGatewayExclusionMode="allow-egress")
+    options = ec2.describe_vpc_block_public_access_options()["VpcBlockPublicAccessOptions"]
+    assert (mode_of(ec2, subnet_id), options["State"]) == ("off", "update-in-progress")
+    block_public_access_of(sandbox.account_id, sandbox.region).grow_older(timedelta(days=1))
+    options = ec2.describe_vpc_block_public_access_options()["VpcBlockPublicAccessOptions"]
+    assert (mode_of(ec2, subnet_id), options["State"]) == ("block-ingress", "update-complete")
 
 
 @pytest.mark.parametrize(
