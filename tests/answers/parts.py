@@ -417,6 +417,8 @@ PARTS: dict[str, tuple[Part, ...]] = {
     "denying_bus_policy": (a_sweep_is_announced,),
 }
 """The parts that the answers of each switch can touch."""
+AVOIDED = {"used_token"}
+"""The switches whose answers never count, because express-path does not do what AWS leaves open: no client token is used again."""
 TOGETHER = [("remediation_trigger", "remediation_on_demand"), ("first_sweep", "updated_rule")]
 """Switches whose answers are also played together, in the parts that both can touch."""
 

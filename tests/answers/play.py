@@ -7,19 +7,31 @@ from collections.abc import Callable
 
 import pytest
 
+from config_rule_sandbox.answers import Answers
 from tests.answers.customer import HEALS, RUN, SWEEP, Outcome, customer
 from tests.answers.page import expected
-from tests.answers.parts import Row, rows
+from tests.answers.parts import AVOIDED, Row, rows
 
 
 @pytest.mark.parametrize("row", list(rows()), ids=str)
 def test_row(row: Row, monkeypatch: pytest.MonkeyPatch, record_property: Callable[[str, object], None]) -> None:
     """Whatever AWS answers, the part works, or an operator is told."""
     record_property("row", row.cells)
+    asked: set[str] = set()
+
+    def ask(answers: Answers, name: str) -> object:
+        asked.add(name)
+        return object.__getattribute__(answers, name)
+
     with customer(monkeypatch, row.answers) as played:
+        monkeypatch.setattr(Answers, "__getattribute__", ask)
         outcome = row.part(played)
     record_property("outcome", str(outcome))
     assert outcome is not Outcome.SILENT
+    depends = dict(row.answers).keys() - AVOIDED
+    assert asked & dict(row.answers).keys() == depends, (
+        "the part must depend on each answer that express-path does not avoid"
+    )
     assert row.answers or outcome is Outcome.WORKS, "a part must work under the sandbox's own answers"
     assert outcome == expected(row), (
         "docs/what-aws-leaves-open.md says something else: run python -m tests.answers.page"

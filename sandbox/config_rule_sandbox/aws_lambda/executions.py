@@ -1,11 +1,13 @@
 """Runs the functions of an account with their own code, and keeps what they print in their log groups."""
 
 import io
+import logging
 import os
+import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
-from contextlib import redirect_stdout, suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout, suppress
 from typing import Any
 from unittest.mock import patch
 
@@ -21,9 +23,6 @@ Json = Any
 Handler = Callable[..., Json]
 MakeHandler = Callable[[Mapping[str, str]], Handler]
 """Makes a handler of event and context from the environment variables of a function, as a cold start does."""
-_PRINTED = io.StringIO()
-"""What the handlers of this process print. A logger keeps the stream that is there when its module is imported, which happens once
-in a process: the handlers of every later sandbox print to the same one."""
 
 
 class Executions:
@@ -37,6 +36,7 @@ class Executions:
         self._sandbox = sandbox
         self._makers = dict(handlers or {})
         self._logs: Client = direct_client(sandbox, "logs")
+        self._printed = io.StringIO()
         self._lock = threading.Lock()
         self._handlers: dict[tuple[object, ...], Handler] = {}
         self._processes: dict[tuple[object, ...], FunctionProcess] = {}
@@ -59,7 +59,7 @@ class Executions:
         self._processes.clear()
 
     def _in_this_process(self, function: Moto, key: tuple[object, ...], event: Json) -> Json:
-        with redirect_stdout(_PRINTED):
+        with redirect_stdout(self._printed), _logging_to(self._printed):
             if key not in self._handlers:  # its clients take a second to make, as in a cold start
                 with patch.dict(os.environ, self._credentials(function)):
                     variables = {**function.environment_vars, "AWS_LAMBDA_FUNCTION_NAME": function.function_name}
@@ -67,9 +67,9 @@ class Executions:
             try:
                 return in_process(self._handlers[key], function.function_name)(event)
             finally:
-                self._keep(function, _PRINTED.getvalue().splitlines())
-                _PRINTED.seek(0)
-                _PRINTED.truncate()
+                self._keep(function, self._printed.getvalue().splitlines())
+                self._printed.seek(0)
+                self._printed.truncate()
 
     def _in_its_process(self, function: Moto, key: tuple[object, ...], event: Json) -> Json:
         if key not in self._processes:
@@ -115,3 +115,25 @@ class Executions:
             events = [{"timestamp": now, "message": line} for line in printed if line.strip()]
             if events:
                 self._logs.put_log_events(logGroupName=group, logStreamName="local", logEvents=events)
+
+
+@contextmanager
+def _logging_to(stream: io.StringIO) -> Iterator[None]:
+    """Let loggers that write to standard output write to a stream.
+
+    They keep the output that is there when they are made: before this sandbox, if their modules were imported before.
+    """
+    loggers = [logger for logger in logging.root.manager.loggerDict.values() if isinstance(logger, logging.Logger)]
+    outputs = [
+        (handler, handler.stream)
+        for logger in loggers
+        for handler in logger.handlers
+        if type(handler) is logging.StreamHandler and handler.stream not in (sys.stderr, sys.__stderr__)
+    ]
+    for handler, _ in outputs:
+        handler.setStream(stream)
+    try:
+        yield
+    finally:
+        for handler, output in outputs:
+            handler.setStream(output)

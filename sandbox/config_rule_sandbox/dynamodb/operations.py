@@ -201,7 +201,7 @@ def _with_status(original: Moto) -> Moto:
 
 
 def _is_updating(table: Moto) -> bool:
-    return time.monotonic() < vars(table).get("updating_until", 0.0)
+    return bool(time.monotonic() < vars(table).get("updating_until", 0.0))
 
 
 def _table_name(request: Moto) -> str:

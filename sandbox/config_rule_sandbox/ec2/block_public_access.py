@@ -3,7 +3,6 @@
 import time
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any
 
 from moto.core.responses import ActionResult
 from moto.ec2.models import ec2_backends

@@ -2,10 +2,11 @@
 
 import io
 import json
+import logging
 import sys
 import zipfile
 from collections.abc import Callable, Mapping
-from typing import Any, TextIO
+from typing import Any
 
 from config_rule_sandbox.aws_lambda.executions import Executions
 from config_rule_sandbox.server import Sandbox
@@ -32,16 +33,21 @@ def deploy(sandbox: Sandbox) -> None:
 
 
 def test_handlers_of_this_process_log_in_each_sandbox(sandbox: Sandbox) -> None:
-    """A logger keeps the stream that is there when its module is imported: in the first sandbox of the process."""
-    streams: list[TextIO] = []
+    """A logger is made when its module is imported: before all sandboxes of the process, or in the first one."""
+    loggers = {name: logging.getLogger(f"greeter-{name}") for name in ("before", "first")}
+
+    def log_to_output(logger: logging.Logger) -> None:
+        if not logger.handlers:
+            logger.addHandler(logging.StreamHandler(sys.stdout))
 
     def make(_variables: Mapping[str, str]) -> Callable[..., Any]:
-        streams.append(sys.stdout)
-        return lambda event, _context: print(event["name"], file=streams[0])
+        log_to_output(loggers["first"])
+        return lambda event, _context: [logger.warning(event["name"]) for logger in loggers.values()]
 
+    log_to_output(loggers["before"])
     for name in ("Ada", "Grace"):
         sandbox.reset()
         deploy(sandbox)
         Executions(sandbox, {HANDLER: make}).invoke("greeter", {"name": name})
         events = sandbox.client("logs").filter_log_events(logGroupName="/aws/lambda/greeter")["events"]
-        assert [event["message"] for event in events] == [name]
+        assert [event["message"] for event in events] == [name, name]
