@@ -20,8 +20,8 @@ TEMPLATE = Path(__file__).with_name("monitoring.yaml")
 BODY = "      DashboardBody: |\n"
 """The line after which the template has the dashboard. What follows that is not indented as far is kept."""
 INDENT = " " * 8
-EVALUATE, HEALTH = "express-path-evaluate", "express-path-health"
-"""The names of the functions of a stack with the default RuleName (template.yaml)."""
+EVALUATE, HEALTH, FINDINGS = "express-path-evaluate", "express-path-health", "express-path-findings"
+"""The names of the functions of stacks with the default RuleName (template.yaml, integrations/template.yaml)."""
 LOG_GROUPS = "StackSet-express-path"
 """How the log groups of the rule's stacks start, because the names of their StackSets start with express-path."""
 REGIONS = ("us-east-1", "us-west-2", "eu-west-1")
@@ -84,6 +84,16 @@ def of_function(name: str, metric: str, statistic: str) -> Callable[[str], Row]:
             "region": region,
         }
     ]
+
+
+def most_errors(name: str) -> Callable[[str], Row]:
+    """Return rows with the ten accounts of a Region in which the function with exactly this name failed most often.
+
+    Only the results count for the quotas of a dashboard, unlike those of a search.
+    """
+    where = f"FROM SCHEMA(\"AWS/Lambda\", FunctionName) WHERE FunctionName = '{name}'"
+    query = f"SELECT SUM(Errors) {where} GROUP BY AWS.AccountId ORDER BY SUM() DESC LIMIT 10"
+    return lambda region: [{"expression": query, "label": f"${{LABEL}} {region}", "region": region}]
 
 
 def metric_widget(
@@ -153,6 +163,7 @@ def operation(regions: Sequence[str]) -> list[Widget]:
             regions,
             **hourly,
         ),
+        metric_widget("Failed updates of findings", most_errors(FINDINGS), regions, **hourly),
         metric_widget("NAT gateways: bytes sent", highest("SUM(BytesOutToDestination)", *nat), regions, **hourly),
         metric_widget("NAT gateways: bytes received", highest("SUM(BytesInFromDestination)", *nat), regions, **hourly),
     ]

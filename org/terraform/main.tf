@@ -61,6 +61,7 @@ locals {
       split(",", lookup(unit, "ExcludedAccountIds", "")), var.excluded_from_integrations
     ))))
     AlarmTopicArn                = unit["AlarmTopicArn"]
+    AlarmMessages                = unit["AlarmMessages"]
     LogRetentionDays             = unit["LogRetentionDays"]
     PermissionsBoundaryArn       = unit["PermissionsBoundaryArn"]
     MaxConcurrentPercentage      = unit["MaxConcurrentPercentage"]

@@ -7,14 +7,16 @@ from typing import Any
 
 import pytest
 
+from config_rule_sandbox.cloudformation.account import Account
 from config_rule_sandbox.cloudformation.rounds import Result
-from config_rule_sandbox.cloudformation.stack_sets import Instance, Operation, Place, administrator_of
+from config_rule_sandbox.cloudformation.stack_sets import Instance, Operation, Place, StackSet, administrator_of
+from config_rule_sandbox.cloudformation.stacks import Stack
 from config_rule_sandbox.cloudwatch.printed import Datapoint
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.http.direct import direct_client
 from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
-from express_path.adapters.silence import HEALTH_FUNCTION
+from express_path.adapters.silence import FINDINGS_FUNCTION, HEALTH_FUNCTION
 from express_path.errors import ApiError, RecordError, SettingError, SilenceError
 from express_path.handlers.check_organization import (
     CHECKED_ORGANIZATION,
@@ -25,7 +27,8 @@ from express_path.handlers.check_organization import (
 from tests.support.rule import Context
 
 HOME, NORTH = "us-east-1", "eu-north-1"
-TEMPLATE = '{"Parameters": {"RemediationMode": {"Type": "String"}}, "Resources": {"T": {"Type": "AWS::SNS::Topic"}}}'
+TEMPLATE = '{"Parameters": {"%s": {"Type": "String"}}, "Resources": {"T": {"Type": "AWS::SNS::Topic"}}}'
+RULE, INTEGRATIONS = "express-path-ou-1", "express-path-integrations-ou-1"
 
 
 class RollOut:
@@ -37,17 +40,7 @@ class RollOut:
         self.organizations: Client = direct_client(sandbox, "organizations")
         self.organizations.create_organization(FeatureSet="ALL")
         self.accounts = [self.add(f"a{index}") for index in range(number)]
-        cloudformation: Client = direct_client(sandbox, "cloudformation")
-        parameters = [{"ParameterKey": "RemediationMode", "ParameterValue": "OFF"}]
-        cloudformation.create_stack_set(
-            StackSetName="express-path-ou-1",
-            TemplateBody=TEMPLATE,
-            PermissionModel="SERVICE_MANAGED",
-            Parameters=parameters,
-        )
-        found = administrator_of(sandbox.account_id, sandbox.region).find("express-path-ou-1")
-        assert found
-        self.stack_set = found
+        self.stack_set = self._created(RULE, "RemediationMode")
         for account_id in self.accounts:
             for region in regions:
                 self.deploy(account_id, region)
@@ -57,11 +50,30 @@ class RollOut:
         made = self.organizations.create_account(AccountName=name, Email=f"{name}@example.com")
         return str(made["CreateAccountStatus"]["AccountId"])
 
+    def _created(self, name: str, parameter: str) -> StackSet:
+        cloudformation: Client = direct_client(self.sandbox, "cloudformation")
+        cloudformation.create_stack_set(
+            StackSetName=name,
+            TemplateBody=TEMPLATE % parameter,
+            PermissionModel="SERVICE_MANAGED",
+            Parameters=[{"ParameterKey": parameter, "ParameterValue": "any"}],
+        )
+        found = administrator_of(self.sandbox.account_id, self.sandbox.region).find(name)
+        assert found
+        return found
+
     def deploy(self, account_id: str, region: str = HOME) -> None:
-        """Create an instance."""
+        """Create an instance of the rule."""
         place = Place(account_id, region)
         self.stack_set.instances[place] = Instance(place, "ou-1", status="CURRENT")
         self.sandbox.metrics.links.add(place)
+
+    def integrate(self) -> None:
+        """Deploy the integrations where the rule is."""
+        made = self._created(INTEGRATIONS, "CodeKey")
+        for place in self.stack_set.instances:
+            stack = Stack("integrations", Account(self.sandbox, *place))
+            made.instances[place] = Instance(place, "ou-1", stack=stack, status="CURRENT")
 
     def operate(self, action: str, age: timedelta, *account_ids: str) -> None:
         """Let an operation on instances have ended so long ago."""
@@ -71,10 +83,15 @@ class RollOut:
         self.stack_set.operations.append(made)
 
     def check(
-        self, account_id: str, errors: float = 0, age: timedelta = timedelta(hours=3), region: str = HOME
+        self,
+        account_id: str,
+        errors: float = 0,
+        age: timedelta = timedelta(hours=3),
+        region: str = HOME,
+        function: str = HEALTH_FUNCTION,
     ) -> None:
-        """Record a check of the health function of an account."""
-        point = Datapoint("AWS/Lambda", "Errors", (("FunctionName", HEALTH_FUNCTION),), errors, datetime.now(UTC) - age)
+        """Record a check of the health function of an account, or a run of another function."""
+        point = Datapoint("AWS/Lambda", "Errors", (("FunctionName", function),), errors, datetime.now(UTC) - age)
         self.sandbox.metrics.add([point], (account_id, region))
 
     def silent(self) -> list[str]:
@@ -117,6 +134,26 @@ def test_one_failure_says_all(broken: int, sandbox: Sandbox, logged: Callable[[]
     [line] = [row for row in logged() if row["message"] == CHECKED_ORGANIZATION]
     named = {(row["account_id"], row["region"]) for row in line["places"]}
     assert named == {(account_id, HOME) for account_id in roll_out.accounts[:broken]}
+
+
+def test_integrations_are_silent_if_they_update_no_findings(sandbox: Sandbox) -> None:
+    """Where the rule is silent, so are they, which is one silence. Without the integrations, nothing is expected of them."""
+    roll_out = RollOut(sandbox, 4)
+    works, denied, never, silent = roll_out.accounts
+    for account_id in (works, denied, never):
+        roll_out.check(account_id)
+    assert [line.split()[1] for line in roll_out.silent()] == [silent]
+    roll_out.integrate()
+    roll_out.check(works, function=FINDINGS_FUNCTION)
+    roll_out.check(denied, 1, function=FINDINGS_FUNCTION)
+    found = {line.split()[1]: line for line in roll_out.silent()}
+    assert found.keys() == {denied, never, silent}
+    assert all("updated no findings in the last 25 hours" in found[account_id] for account_id in (denied, never))
+    assert "findings" not in found[silent]
+    for account_id in (denied, never):
+        roll_out.check(account_id, function=FINDINGS_FUNCTION)
+    roll_out.check(silent)
+    assert [line.split()[1] for line in roll_out.silent()] == [silent]
 
 
 def test_nothing_is_expected_before_the_first_sweep(sandbox: Sandbox) -> None:

@@ -33,7 +33,8 @@ SEARCH = re.compile(
 )
 QUERY = re.compile(
     r"SELECT (?P<function>AVG|COUNT|MAX|MIN|SUM)\((?P<metric>\w+)\) "
-    r'FROM (?:SCHEMA\()?"(?P<namespace>[\w/]+)"(?:, (?P<ours>RuleName)\))? '
+    r'FROM (?:SCHEMA\()?"(?P<namespace>[\w/]+)"(?:, (?P<named>RuleName|FunctionName)\))? '
+    r"(?:WHERE FunctionName = '[\w-]+' )?"
     r"GROUP BY AWS\.AccountId(?:, (?P<dimension>\w+))? "
     r"ORDER BY (?P=function)\(\) (?P<order>ASC|DESC) LIMIT (?P<limit>\d+)"
 )
@@ -42,7 +43,7 @@ QUERY = re.compile(
 def metric_of(expression: str) -> tuple[str, str, str]:
     """Return the namespace, dimension, and name of the one metric of an expression."""
     [match] = [*SEARCH.finditer(expression), *QUERY.finditer(expression)]
-    return match["namespace"], match["dimension"] or match["ours"], match["metric"]
+    return match["namespace"], match["dimension"] or match["named"], match["metric"]
 
 
 def metrics_read(expression: str, accounts: int) -> int:

@@ -10,10 +10,10 @@ import pytest
 from config_rule_sandbox.cloudwatch.alarms import alarm_state
 from config_rule_sandbox.cloudwatch.metric_data import Key, Point
 from config_rule_sandbox.cloudwatch.metrics_insights import periods_of
-from express_path.adapters.silence import HEALTH_FUNCTION
-from org.dashboard import EVALUATE, HEALTH
+from express_path.adapters.silence import FINDINGS_FUNCTION, HEALTH_FUNCTION
+from org.dashboard import EVALUATE, FINDINGS, HEALTH
 from tests.support.iam import actions
-from tests.support.template import ROOT, Expanded, expanded
+from tests.support.template import INTEGRATIONS, ROOT, Expanded, expanded
 from tests.template.test_permissions import PARAMETERS, statements
 
 ACCOUNTS, REGIONS = 300, 4
@@ -37,10 +37,19 @@ def sends(alarm: Mapping[str, Any]) -> bool:
     return bool(alarm.get("AlarmActions") and alarm.get("ActionsEnabled", True))
 
 
-def messages_of_a_member(trouble: Mapping[str, Mapping[int, float]], **parameters: str) -> int:
+UNWRITTEN: Mapping[str, Mapping[int, float]] = {
+    "ApproximateNumberOfMessagesVisible": {0: 1.0},
+    "Invocations": dict.fromkeys((0, 24), 1.0),
+}
+"""What a denied BatchImportFindings does: the messages about verdicts fail."""
+
+
+def messages_of_a_member(
+    trouble: Mapping[str, Mapping[int, float]], template: str = "template.yaml", **parameters: str
+) -> int:
     """Return how many messages the alarms of one account and Region send."""
     number = 0
-    for alarm in alarms(expanded(AlarmTopicArn=TOPIC, **parameters)).values():
+    for alarm in alarms(expanded(template, AlarmTopicArn=TOPIC, **parameters)).values():
         hours = trouble.get(alarm["MetricName"])
         if hours is not None and sends(alarm):
             values = [hours.get(hour) for hour in reversed(range(alarm["EvaluationPeriods"]))]
@@ -69,6 +78,16 @@ def test_a_common_cause_is_five_messages() -> None:
     of_regions = REGIONS * (errors_alarm([dropped(EVALUATE)] * ACCOUNTS) == "ALARM")
     of_organization = alarm_state(alarms(MONITORING)["SilenceAlarm"], [1.0]) == "ALARM"
     assert (before, of_members + of_regions + of_organization) == (2400, 5)
+
+
+def test_findings_that_nobody_can_write_are_one_message() -> None:
+    """It was one of each account and Region. Now it is that of the daily check."""
+    before, after = (
+        ACCOUNTS * REGIONS * messages_of_a_member(UNWRITTEN, INTEGRATIONS, AlarmMessages=value)
+        for value in ("true", "false")
+    )
+    of_organization = alarm_state(alarms(MONITORING)["SilenceAlarm"], [1.0]) == "ALARM"
+    assert (before, after + of_organization) == (1200, 1)
 
 
 @pytest.mark.parametrize(
@@ -119,5 +138,8 @@ def test_what_is_watched_are_the_names_of_the_functions() -> None:
     other = expanded(RuleName="r" * 42)
     longest = [other.properties(name)["FunctionName"] for name in ("EvaluateFunction", "HealthFunction")]
     assert max(map(len, longest)) == 64
+    function = expanded(INTEGRATIONS).properties("SecurityHubFunction")["FunctionName"]
+    assert function == FINDINGS == FINDINGS_FUNCTION
+    assert len(expanded(INTEGRATIONS, RuleName="r" * 42).properties("SecurityHubFunction")["FunctionName"]) == 64
     [query] = alarms(MONITORING)["ErrorsAlarm"]["Metrics"]
     assert f"FunctionName = '{EVALUATE}'" in query["Expression"]

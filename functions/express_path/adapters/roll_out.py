@@ -41,6 +41,11 @@ class StackSet:
         return _MODE in self.parameters
 
     @property
+    def deploys_integrations(self) -> bool:
+        """Whether it deploys the integrations: functions, and no rule."""
+        return bool(self.version) and not self.deploys_rule
+
+    @property
     def mode(self) -> str:
         """The remediation mode; empty for the StackSet of the ledger."""
         return self.parameters.get(_MODE, "")
