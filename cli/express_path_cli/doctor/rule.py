@@ -279,7 +279,7 @@ def function(context: CheckContext) -> CheckResult:
 
 
 def read_and_check_function(context: CheckContext, name: str) -> CheckResult:
-    """Return whether a function can run, and has the code of the package, whose key is the code's SHA-256.
+    """Return whether a function can run, and has the code of the package, whose key ends in the code's SHA-256.
 
     https://docs.aws.amazon.com/lambda/latest/api/API_FunctionConfiguration.html. CloudFormation's detection of drift
     does not see code, because Lambda does not say where it came from. `sam deploy` has no such key.
@@ -290,7 +290,7 @@ def read_and_check_function(context: CheckContext, name: str) -> CheckResult:
         return answer
     with calling("lambda:GetFunctionConfiguration"):
         actual = functions.get_function_configuration(FunctionName=name)["CodeSha256"]
-    if f"{b64decode(actual).hex()}.zip" == key:
+    if f"{b64decode(actual).hex()}.zip" == key.rpartition("/")[2]:
         return answer
     bucket = f"{context.parameter('ArtifactBucketPrefix')}-{context.aws.region}"
     return fail(
