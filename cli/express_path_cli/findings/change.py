@@ -78,12 +78,33 @@ def judge(changed: ChangedViews, parameters: RuleParameters, selection: Selectio
 
 
 def verdicts_after(changed: ChangedViews, parameters: RuleParameters, selection: Selection) -> list[Verdict]:
-    """Return one verdict for each subnet: UNRESOLVED_EGRESS if what is not known yet decides."""
+    """Return one verdict for each subnet: UNRESOLVED_EGRESS if what is not known yet decides.
+
+    A resource whose effect is not modelled may change a path, but a path that crosses a NAT without it stays a finding.
+    """
+    verdicts = _verdicts(changed, changed.after, changed.others, parameters, selection)
+    unaffected = _verdicts(changed, changed.unaffected, changed.unaffected_others, parameters, selection)
+    findings = {
+        (verdict.account_id, verdict.region, verdict.subnet_id): verdict
+        for verdict in unaffected
+        if verdict.reason in CROSSES_NAT
+    }
+    return [findings.get((verdict.account_id, verdict.region, verdict.subnet_id), verdict) for verdict in verdicts]
+
+
+def _verdicts(
+    changed: ChangedViews,
+    after: Sequence[View],
+    possible: Sequence[View],
+    parameters: RuleParameters,
+    selection: Selection,
+) -> list[Verdict]:
+    """Return the verdicts on views after the change. possible: the other views, of which any may be right."""
     others: defaultdict[tuple[str, str], list[Verdict]] = defaultdict(list)
-    for verdict in evaluate_all(changed.others, parameters, selection):
+    for verdict in evaluate_all(possible, parameters, selection):
         others[verdict.region, verdict.subnet_id].append(verdict)
     decided = []
-    for verdict in evaluate_all(changed.after, parameters, selection):
+    for verdict in evaluate_all(after, parameters, selection):
         every = [verdict, *others[verdict.region, verdict.subnet_id]]
         if len({one.reason for one in every}) > 1:
             worst = min(every, key=lambda one: SEVERITY_ORDER[one.reason])

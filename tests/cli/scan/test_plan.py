@@ -481,13 +481,13 @@ def test_a_plan_can_be_judged_without_reading_the_network(tmp_path: Path) -> Non
 
 
 def test_a_resource_that_is_not_judged_leaves_a_plan_undecided(tmp_path: Path) -> None:
-    """The first sentence names it, also if there is no subnet; --fail-on UNRESOLVED_EGRESS stops it."""
+    """The first sentence names it, also if there is no subnet; --fail-on UNRESOLVED_EGRESS stops it. Findings stay."""
     plan = str(PlanBuilder().add("aws_cloudformation_stack.network", {"id": UNKNOWN}).write(tmp_path))
     sentence = "Could not be decided: what aws_cloudformation_stack.network would change."
     assert document("--plan", plan, status=0)["plan"] == [sentence]
     assert document("--plan", plan, "--fail-on", "UNRESOLVED_EGRESS", status=1)["plan"] == [sentence]
-    over = document("--plan", plan, "--example", status=0)
-    assert (over["plan"][0], over["totals"]["reasons"]) == (sentence, {"UNRESOLVED_EGRESS": 4})
+    over = document("--plan", plan, "--example", status=1)
+    assert (over["plan"][0], over["totals"]["reasons"]) == (sentence, {"NAT_GATEWAY": 2, "UNRESOLVED_EGRESS": 2})
 
 
 # --- hostile input ---------------------------------------------------------------------------------------------------

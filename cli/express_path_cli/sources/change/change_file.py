@@ -46,7 +46,8 @@ class ChangedViews(Noted):
     """The views before and after the change, and what a reader should know of it.
 
     others: the views if S3 Express had its addresses where routes lead that are more specific than the default routes,
-    without a network, and if endpoints had every route that is possible. notes: what a reader should know of all of it.
+    without a network, and if endpoints had every route that is possible. unaffected and unaffected_others: both, without what
+    resources may change whose effect is not modelled; none if there are no such resources. notes: what a reader should know of all of it.
     locate: returns where the first of some addresses is whose block is in the configuration. has_source: there is no folder that
     the user could name to learn more.
     """
@@ -54,6 +55,8 @@ class ChangedViews(Noted):
     before: list[View] = field(default_factory=list)
     after: list[View] = field(default_factory=list)
     others: list[View] = field(default_factory=list)
+    unaffected: list[View] = field(default_factory=list)
+    unaffected_others: list[View] = field(default_factory=list)
     notes: Sequence[str] = ()
     locate: Callable[[Iterable[str]], Location | None] = field(default=lambda _: None)
     has_source: bool = True
@@ -218,11 +221,11 @@ class ChangeFile:
             base = self._existing(region, resources)
             changed.before.extend(_views_after((), _with_addresses(base)[0], ()))
         accounts = {view.account.id for view in views}
-        networks = self._laid(changed, base, accounts.pop() if len(accounts) == 1 else "", resources)
-        usual, *rest = networks if views else [one for network in networks for one in _with_addresses(network)]
-        changed.after.extend(_views_after(views, usual, resources))
-        for other in rest:
-            changed.others.extend(_views_after(views, other, resources))
+        network = self._laid(changed, base, accounts.pop() if len(accounts) == 1 else "", resources)
+        _add_views(changed.after, changed.others, views, network.networks(), resources)
+        if network.undecided:
+            networks = network.networks(with_undecided=False)
+            _add_views(changed.unaffected, changed.unaffected_others, views, networks, resources)
 
     def _check_account(self, resources: Iterable[Resource], views: Sequence[View]) -> None:
         known = sorted({view.account.id for view in views})
@@ -240,17 +243,17 @@ class ChangeFile:
             replace(row, action=Action.KEEP, after=row.before, id=row.id_before) for row in resources if row.id_before
         ]
         empty = Snapshot("", region, prefix_lists={EXPRESS_LIST: express})
-        return self._laid(Noted(), empty, "", existing, has_base=False)[0]
+        return self._laid(Noted(), empty, "", existing, has_base=False).networks()[0]
 
     def _laid(
         self, noted: Noted, base: Snapshot, account: str, resources: Sequence[Resource], *, has_base: bool = True
-    ) -> list[Snapshot]:
-        """Return a network with resources laid over it, and with the routes to endpoints that are possible, if any."""
+    ) -> ChangedNetwork:
+        """Return a network with resources laid over it."""
         other = account or (self._plan.account if self._plan else "") or UNKNOWN_ACCOUNT
         zones = self._plan.zone_ids if self._plan else {}
         network = ChangedNetwork(base, noted, other, zones, has_base=has_base)
         lay(network, resources)
-        return network.networks()
+        return network
 
 
 def _required(region: str) -> str:
@@ -258,6 +261,22 @@ def _required(region: str) -> str:
     if not region:
         raise OptionError("the plan does not say which Region it is for", "add --region, such as --region us-east-1")
     return region
+
+
+def _add_views(
+    after: list[View],
+    others: list[View],
+    views: Sequence[View],
+    networks: Iterable[Snapshot],
+    resources: Sequence[Resource],
+) -> None:
+    """Add the views after the change of a network, and of the others that are possible."""
+    if not views:
+        networks = [network for possible in networks for network in _with_addresses(possible)]
+    usual, *more = networks
+    after.extend(_views_after(views, usual, resources))
+    for network in more:
+        others.extend(_views_after(views, network, resources))
 
 
 def _views_after(views: Sequence[View], network: Snapshot, resources: Sequence[Resource]) -> Iterator[View]:

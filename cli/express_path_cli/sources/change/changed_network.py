@@ -5,8 +5,8 @@ a route to a target of an unknown kind, a route whose destination cannot be read
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from typing import Any
 
@@ -14,12 +14,20 @@ from express_path.domain.network.addresses import Cidr, parse_cidr
 from express_path.domain.network.resources import (
     Association,
     BlockMode,
+    Firewall,
+    NatGateway,
+    NetworkInterface,
+    PrefixList,
     Rank,
     Route,
     RouteTable,
+    Subnet,
     Tags,
     TargetKind,
+    TransitGatewayAttachment,
     TransitGatewayRouteTable,
+    Vpc,
+    VpcEndpoint,
 )
 from express_path.domain.network.snapshot import Snapshot
 from express_path.errors import RecordError
@@ -65,7 +73,6 @@ class ChangedTable:
     routes: list[Route] = field(default_factory=list)
     owner_id: str = ""
     tags: Tags = field(default_factory=dict)
-    is_truncated: bool = False
 
     def has(self, destination: Cidr | str) -> bool:
         """Return whether there is a route to exactly this destination, except one that is propagated."""
@@ -101,8 +108,70 @@ class Noted:
     undecided: dict[str, str] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class Records:
+    """The records of a network by their ids, which change one by one."""
+
+    vpcs: dict[str, Vpc]
+    subnets: dict[str, Subnet]
+    endpoints: dict[str, VpcEndpoint]
+    nats: dict[str, NatGateway]
+    lists: dict[str, PrefixList]
+    firewalls: dict[str, Firewall]
+    interfaces: dict[str, NetworkInterface]
+    attachments: dict[str, TransitGatewayAttachment]
+    transit_tables: dict[str, ChangedTable]
+    tables: dict[str, ChangedTable]
+
+    @classmethod
+    def of(cls, base: Snapshot) -> "Records":
+        """Copy the records of a network."""
+        transit_tables = base.transit_gateway_route_tables or {}
+        return cls(
+            vpcs=dict(base.vpcs),
+            subnets=dict(base.subnets),
+            endpoints=dict(base.vpc_endpoints),
+            nats=dict(base.nat_gateways),
+            lists=dict(base.prefix_lists),
+            firewalls=dict(base.firewalls or {}),
+            interfaces=dict(base.network_interfaces or {}),
+            attachments=dict(base.transit_gateway_attachments or {}),
+            transit_tables={key: ChangedTable(routes=list(table.routes)) for key, table in transit_tables.items()},
+            tables={
+                key: ChangedTable(table.vpc_id, list(table.routes), table.owner_id, table.tags)
+                for key, table in base.route_tables.items()
+            },
+        )
+
+    def by_kind(self) -> tuple[dict[str, Any], ...]:
+        """Return the records of each kind."""
+        return tuple(getattr(self, field.name) for field in fields(Records))
+
+
+@dataclass(slots=True)
+class Pending:
+    """What is not certain while resources are laid over a network, and is decided once all of them are.
+
+    governing: of a subnet, the route tables that may govern it, and the name of the value that decides. associations: those
+    of which the subnet is not certain, by block. routes: those of which the table is not certain, by block and destination.
+    endpoint_routes: the routes of endpoints that a table may have.
+    """
+
+    governing: dict[str, tuple[UnknownId, Possible]] = field(default_factory=dict)
+    associations: defaultdict[str, list[Resource]] = field(default_factory=lambda: defaultdict(list))
+    routes: defaultdict[tuple[str, Cidr | str], list[tuple[Resource, Route]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
+    endpoint_routes: defaultdict[str, list[Route]] = field(default_factory=lambda: defaultdict(list))
+
+
 class ChangedNetwork:
-    """The records of a network that change."""
+    """A network that changes: its records, and what is known about them besides.
+
+    main: the main route table of each VPC. released: the subnets that lose the association that the network shows.
+    gone: the ids of what no longer exists. same: other ids of one thing, such as the address of an adopted route table.
+    undecided: the resources that may change paths in a way that is not modelled, by the subnets that they may change.
+    """
 
     MAIN = ""
     """In place of the id of a route table: the main one of a VPC."""
@@ -115,39 +184,33 @@ class ChangedNetwork:
         has_base: the network was read; otherwise it contains only what the change itself contains.
         """
         self.base, self.has_base, self.noted, self.account, self.zone_ids = base, has_base, noted, account, zone_ids
-        self.vpcs, self.subnets = dict(base.vpcs), dict(base.subnets)
-        self.endpoints, self.nats = dict(base.vpc_endpoints), dict(base.nat_gateways)
-        self.lists, self.firewalls = dict(base.prefix_lists), dict(base.firewalls or {})
-        self.interfaces = dict(base.network_interfaces or {})
-        self.attachments = dict(base.transit_gateway_attachments or {})
-        self.transit_tables = {
-            key: ChangedTable(routes=list(table.routes), is_truncated=table.truncated)
-            for key, table in (base.transit_gateway_route_tables or {}).items()
-        }
-        self.tables = {
-            key: ChangedTable(table.vpc_id, list(table.routes), table.owner_id, table.tags)
-            for key, table in base.route_tables.items()
-        }
-        self.records: tuple[dict[str, Any], ...] = (
-            *(self.vpcs, self.subnets, self.endpoints, self.nats, self.lists, self.firewalls, self.interfaces),
-            *(self.attachments, self.transit_tables, self.tables),
-        )
+        self.records, self.pending = Records.of(base), Pending()
         self.main = {
             table.vpc_id: key for key, table in base.route_tables.items() if any(one.main for one in table.associations)
         }
-        self.governing: dict[str, tuple[UnknownId, Possible]] = {}
         self.released: set[str] = set()
-        self.possible_associations: defaultdict[str, list[Resource]] = defaultdict(list)
-        self.possible_routes: defaultdict[tuple[str, Cidr | str], list[tuple[Resource, Route]]] = defaultdict(list)
+        self.gone: set[str] = set()
+        self.same: dict[str, str] = {}
+        self.undecided: dict[str, UnknownId] = {}
         self.transit_default: dict[str, str] = {}
         self.gateway_kinds: dict[str, TargetKind] = {}
-        self.gone: set[str] = set()
-        self.same_table: dict[str, str] = {}
-        self.possible: defaultdict[str, list[Route]] = defaultdict(list)
         self.fitting = cache(self._fitting)
-        modes = {one.block_mode for rows in (base.vpcs, base.subnets) for one in rows.values()}
+        modes = {record.block_mode for records in (base.vpcs, base.subnets) for record in records.values()}
         self.may_be_closed = BlockMode.BIDIRECTIONAL in modes  # then it matters which NAT gateway it is
         self.new_block_mode = BlockMode.UNKNOWN if modes - {BlockMode.OFF} else BlockMode.OFF
+
+    def put(self, records: dict[str, Any], resource: Resource, record: Any, **arguments: str) -> None:  # noqa: ANN401
+        """Add the record of a resource, or change the one that is there.
+
+        arguments: the argument of the resource that decides about a field, by the field. What the resource does not change
+        stays as it is: the network shows more of it than a change does.
+        """
+        known = records.get(resource.id)
+        if known is None:
+            records[resource.id] = record
+            return
+        changed = {name: getattr(record, name) for name, argument in arguments.items() if resource.changes(argument)}
+        records[resource.id] = replace(known, **changed)
 
     def counts(self, resource: Resource) -> bool:
         """Return whether a resource must be laid over the network: unless the network has it already, as it will be.
@@ -158,7 +221,7 @@ class ChangedNetwork:
             return True
         if resource.type in WITH_IDS:
             own = {resource.id, resource.after.text("primary_network_interface_id")}
-            return not any(own & records.keys() for records in self.records)
+            return not any(own & records.keys() for records in self.records.by_kind())
         listed: Mapping[Kind, Collection[str]] = {
             Kind.VPC: self.base.vpcs,
             Kind.SUBNET: self.base.subnets,
@@ -174,7 +237,7 @@ class ChangedNetwork:
     def remove(self, resource_id: str) -> None:
         """Remove what has an id. A route to it becomes a blackhole, unless it changes too."""
         self.gone.add(resource_id)
-        for records in self.records:
+        for records in self.records.by_kind():
             records.pop(resource_id, None)
 
     def note_outside(self, resource: Resource) -> None:
@@ -187,13 +250,13 @@ class ChangedNetwork:
         if resource.action is not Action.KEEP:
             self.noted.changed_by.setdefault(changed, {})[resource.address] = None
 
-    def real(self, table_id: str) -> str:
-        """Return the id of a route table: a default one has another one than its resource."""
-        return self.same_table.get(table_id, table_id)
+    def real(self, resource_id: str) -> str:
+        """Return the id that the records have of a thing with several, such as an adopted route table."""
+        return self.same.get(resource_id, resource_id)
 
     def table_of(self, table_id: str) -> ChangedTable | None:
         """Return a route table of a VPC, None if it is not in the network."""
-        return self.tables.get(self.real(table_id))
+        return self.records.tables.get(self.real(table_id))
 
     def _fitting(self, table_ids: tuple[str, ...], vpc_id: str) -> tuple[str, ...]:
         """Return those of some route tables that may be in a VPC, or all if none is. Many resources share one tuple.
@@ -209,9 +272,18 @@ class ChangedNetwork:
         table = self.table_of(table_id)
         return table is None or table.vpc_id in ("", vpc_id) or isinstance(table.vpc_id, UnknownId)
 
+    def kept_tables(self) -> dict[str, str]:
+        """Return the route table of each subnet whose association the network shows, and nothing removes."""
+        kept = {}
+        for table_id, table in self.base.route_tables.items():
+            for claim in table.associations:
+                if claim.subnet_id and claim.subnet_id not in self.released:
+                    kept[claim.subnet_id] = table_id
+        return kept
+
     def unknown_table(self, name: UnknownId, vpc_id: str) -> str:
         """Add a route table of which nothing is known, and return its id, which says why."""
-        table = self.tables[name] = ChangedTable(vpc_id)
+        table = self.records.tables[name] = ChangedTable(vpc_id)
         table.add_unreadable(name)
         return name
 
@@ -222,89 +294,107 @@ class ChangedNetwork:
 
     # --- the result --------------------------------------------------------------------------------------------------
 
-    def networks(self) -> list[Snapshot]:
-        """Return the network after the change, and if there are any, the same with the routes to endpoints that are possible."""
-        base, associations = self.base, self._associations()
-        network = replace(
+    def networks(self, *, with_undecided: bool = True) -> list[Snapshot]:
+        """Return the network after the change, and if there are any, the same with the routes to endpoints that are possible.
+
+        with_undecided: also with what resources may change whose effect is not modelled.
+        """
+        network = self._network(self._associations(with_undecided=with_undecided))
+        tables = dict(network.route_tables)
+        for table_id, routes in self.pending.endpoint_routes.items():
+            tables[table_id] = replace(tables[table_id], routes=(*tables[table_id].routes, *routes))
+        if not self.pending.endpoint_routes:
+            return [network]
+        return [network, replace(network, route_tables=tables)]
+
+    def _network(self, associations: Mapping[str, Sequence[Association]]) -> Snapshot:
+        base, records = self.base, self.records
+        endpoints = {}
+        for endpoint_id, endpoint in records.endpoints.items():
+            table_ids = tuple(table_id for table_id in endpoint.route_table_ids if table_id not in self.gone)
+            endpoints[endpoint_id] = replace(endpoint, route_table_ids=table_ids)
+        tables = {}
+        for table_id, table in records.tables.items():
+            routes, claims = tuple(table.routes), tuple(associations.get(table_id, ()))
+            tables[table_id] = RouteTable(table_id, table.vpc_id, routes, claims, table.owner_id, table.tags)
+        transit_tables = {}
+        for table_id, table in records.transit_tables.items():
+            shown = (base.transit_gateway_route_tables or {}).get(table_id) or TransitGatewayRouteTable(table_id)
+            transit_tables[table_id] = replace(shown, routes=tuple(table.routes))
+        return replace(
             base,
-            vpcs=self.vpcs,
-            subnets=self.subnets,
-            vpc_endpoints={
-                key: replace(one, route_table_ids=tuple(id_ for id_ in one.route_table_ids if id_ not in self.gone))
-                for key, one in self.endpoints.items()
-            },
-            nat_gateways=self.nats,
-            prefix_lists=self.lists,
+            vpcs=records.vpcs,
+            subnets=records.subnets,
+            vpc_endpoints=endpoints,
+            nat_gateways=records.nats,
+            prefix_lists=records.lists,
+            route_tables=tables,
             # What could not be read stays None, unless the change adds to it.
-            network_interfaces=self.interfaces or (base.network_interfaces and {}),
-            transit_gateway_attachments=self.attachments or (base.transit_gateway_attachments and {}),
-            transit_gateway_route_tables={
-                key: TransitGatewayRouteTable(key, tuple(table.routes), table.is_truncated)
-                for key, table in self.transit_tables.items()
-            }
-            or (base.transit_gateway_route_tables and {}),
-            firewalls=self.firewalls or (base.firewalls and {}),
-            route_tables={
-                key: RouteTable(
-                    key, table.vpc_id, tuple(table.routes), tuple(associations[key]), table.owner_id, table.tags
-                )
-                for key, table in self.tables.items()
-            },
+            network_interfaces=records.interfaces or (base.network_interfaces and {}),
+            transit_gateway_attachments=records.attachments or (base.transit_gateway_attachments and {}),
+            transit_gateway_route_tables=transit_tables or (base.transit_gateway_route_tables and {}),
+            firewalls=records.firewalls or (base.firewalls and {}),
         )
-        more = {
-            key: replace(network.route_tables[key], routes=(*network.route_tables[key].routes, *routes))
-            for key, routes in self.possible.items()
-        }
-        return [network, *([replace(network, route_tables={**network.route_tables, **more})] if more else [])]
 
     def leave_undecided(self, resource: Resource) -> None:
-        """Give each subnet that a resource may affect a route table of which nothing is known."""
+        """Note each subnet that a resource may affect: of the table that it has then, nothing is known."""
         self.noted.undecided[resource.address] = resource.type
         vpc_ids = {self._vpc_near(one) for one in (resource.before, resource.after) if one.values} or {None}
-        for subnet in self.subnets.values():
+        for subnet in self.records.subnets.values():
             if None in vpc_ids or subnet.vpc_id in vpc_ids or isinstance(subnet.vpc_id, UnknownId):
-                self.governing[subnet.id] = (UnknownId(resource.address), OPEN)
+                self.undecided[subnet.id] = UnknownId(resource.address)
 
     def _vpc_near(self, arguments: Arguments) -> str | None:
         """Return the VPC that arguments name, by its id or by that of a subnet or route table in it; None if unknown."""
         subnets = (arguments.text("subnet_id"), *arguments.listed("vpc_zone_identifier")[0])
-        subnet = next((self.subnets[one] for one in subnets if one in self.subnets), None)
+        subnet = next((self.records.subnets[one] for one in subnets if one in self.records.subnets), None)
         table = self.table_of(arguments.text("route_table_id"))
         found = arguments.text("vpc_id") or (subnet.vpc_id if subnet else "") or (table.vpc_id if table else "")
-        return found if found in self.vpcs else None
+        return found if found in self.records.vpcs else None
 
-    def _associations(self) -> Mapping[str, list[Association]]:
+    def _associations(self, *, with_undecided: bool) -> Mapping[str, Sequence[Association]]:
         """Return the associations of each route table."""
-        found: defaultdict[str, list[Association]] = defaultdict(list)
-        alike_of = cache(self._alike_of)
-        for key, table in self.base.route_tables.items():
+        governing = dict(self.pending.governing)
+        if with_undecided:
+            governing |= {subnet_id: (name, OPEN) for subnet_id, name in self.undecided.items()}
+        associations: defaultdict[str, list[Association]] = defaultdict(list)
+        for table_id, table in self.base.route_tables.items():
             for claim in table.associations:
-                is_own = claim.subnet_id and claim.subnet_id not in (self.released | self.governing.keys())
-                if is_own or not (claim.subnet_id or claim.main):
-                    found[key].append(claim)
-        for subnet_id, (name, tables) in self.governing.items():
-            subnet = self.subnets.get(subnet_id)
-            if subnet:
-                chosen = "" if tables.is_open else alike_of(tables.ids, subnet.vpc_id)
-                # The network does not show the main table of every VPC.
-                is_main = tables.ids == (self.MAIN,) and subnet.vpc_id not in self.main
-                table_id = chosen or ("" if is_main else self.unknown_table(name, subnet.vpc_id))
-                found[table_id].append(Association(subnet_id=subnet_id))
+                is_kept = claim.subnet_id and claim.subnet_id not in (self.released | governing.keys())
+                if is_kept or not (claim.subnet_id or claim.main):
+                    associations[table_id].append(claim)
+        alike_of = cache(self._alike_of)
+        for subnet_id, (name, tables) in governing.items():
+            subnet = self.records.subnets.get(subnet_id)
+            if subnet is None:
+                continue
+            chosen = "" if tables.is_open else alike_of(tables.ids, subnet.vpc_id)
+            # The network does not show the main table of every VPC.
+            is_main = tables.ids == (self.MAIN,) and subnet.vpc_id not in self.main
+            if not chosen and not is_main:
+                chosen = self.unknown_table(name, subnet.vpc_id)
+            associations[chosen].append(Association(subnet_id=subnet_id))
         for table_id in self.main.values():
-            found[table_id].append(Association(main=True))
-        return found
+            associations[table_id].append(Association(main=True))
+        return associations
 
     def _alike_of(self, table_ids: tuple[str, ...], vpc_id: str) -> str:
         """Return a route table that is like all that may govern a subnet; empty if they differ, or are not shown."""
-        own = self.fitting(table_ids, vpc_id)
-        every = {self.main.get(vpc_id, "") if one == self.MAIN else self.real(one) for one in own}
-        is_one = every <= self.tables.keys() and len({self._signature(one) for one in every}) == 1
-        return min(every) if is_one else ""
+        possible = set()
+        for table_id in self.fitting(table_ids, vpc_id):
+            possible.add(self.main.get(vpc_id, "") if table_id == self.MAIN else self.real(table_id))
+        if not possible <= self.records.tables.keys() or len({self._signature(table_id) for table_id in possible}) > 1:
+            return ""
+        return min(possible, default="")
 
     def _signature(self, table_id: str) -> object:
-        table = self.tables[table_id]
-        routes = (*table.routes, *self.possible.get(table_id, ()))
-        return (frozenset(table.tags.items()), *(frozenset(map(self.alike, one)) for one in (routes, table.routes)))
+        table = self.records.tables[table_id]
+        routes = (*table.routes, *self.pending.endpoint_routes.get(table_id, ()))
+        return (
+            frozenset(table.tags.items()),
+            frozenset(map(self.alike, routes)),
+            frozenset(map(self.alike, table.routes)),
+        )
 
 
 Effect = Callable[[ChangedNetwork, Resource], None]

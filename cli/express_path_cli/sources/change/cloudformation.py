@@ -77,6 +77,7 @@ _TYPES = {
     "AWS::EC2::VPCEndpoint": "aws_vpc_endpoint",
     "AWS::EC2::PrefixList": "aws_ec2_managed_prefix_list",
     "AWS::EC2::NetworkInterface": "aws_network_interface",
+    "AWS::EC2::NetworkInterfaceAttachment": "aws_network_interface_attachment",
     "AWS::EC2::Instance": "aws_instance",
     "AWS::NetworkFirewall::Firewall": "aws_networkfirewall_firewall",
     "AWS::EC2::TransitGateway": "aws_ec2_transit_gateway",
@@ -351,10 +352,12 @@ def _deciding(type_: str, properties: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the properties that may decide: of a type that is not understood, what says near which VPC it is."""
     if type_.startswith("aws_"):
         return properties
-    is_in_one = type_.startswith("AWS::EC2::") and "TransitGateway" not in type_
-    return {
-        name: value for name, value in properties.items() if is_in_one and name in ("VpcId", "SubnetId", "RouteTableId")
-    }
+    names: Sequence[str] = ()
+    if type_ == "AWS::FSx::FileSystem":
+        names = ("FileSystemType", "OntapConfiguration", "OpenZFSConfiguration")
+    elif type_.startswith("AWS::EC2::") and "TransitGateway" not in type_:
+        names = ("VpcId", "SubnetId", "RouteTableId")
+    return {name: value for name, value in properties.items() if name in names}
 
 
 def _with_arguments(resource: Resource, before: Mapping[str, Any], after: Mapping[str, Any]) -> Resource:
@@ -591,7 +594,20 @@ def _filled(value: Any, planned: Any) -> Any:  # noqa: ANN401
 
 def _decoded(file: Path) -> Any:  # noqa: ANN401  # a template
     """Return the template in a file. Raise ChangeError."""
-    path, text = str(file), read_content(file, MAX_BYTES).decode(errors="replace")
+    return _decoded_text(str(file), read_content(file, MAX_BYTES).decode(errors="replace"))
+
+
+def has_only_harmless(text: str) -> bool:
+    """Return whether a template is read and contains no resource that may change a path, such as one with outputs only."""
+    try:
+        template = _decoded_text("template", text)
+    except ChangeError:
+        return False
+    return all(is_harmless(str(resource["Type"])) for resource in template["Resources"].values())
+
+
+def _decoded_text(path: str, text: str) -> Any:  # noqa: ANN401  # a template
+    """Return a template. Raise ChangeError."""
     try:
         from cfnlint.decode import decode_str  # noqa: PLC0415  # an extra, which takes a second to import
     except ImportError:
@@ -603,14 +619,39 @@ def _decoded(file: Path) -> Any:  # noqa: ANN401  # a template
     resources = _section(template, "Resources") if isinstance(template, dict) else {}
     if not resources:
         raise ChangeError(path, "is not a template of CloudFormation, or is cut short", _REMEDY)
-    if "Transform" in template or any(map(_has_function, (template, resources, *resources.values()))):
-        raise ChangeError(
-            path, "has a Transform, which only CloudFormation can expand, or a resource that is not an object", _REMEDY
+    refused = _transforms(template) - _EXPANDED
+    if refused:
+        names = ", ".join(sorted(refused))
+        raise ChangeError(path, f"has the Transform {names}, which only CloudFormation can expand", _REMEDY)
+    if any(map(_has_function, (template, resources, *resources.values()))):
+        fault = (
+            "has a resource that is not an object, or a function in place of one, which only CloudFormation can expand"
         )
+        raise ChangeError(path, fault, _REMEDY)
     check_depth(path, template)
     with faults_in(path, _REMEDY):
         _check_sections(template)
     return template
+
+
+_EXPANDED = frozenset({"AWS::Serverless-2016-10-31"})
+"""The transforms that add nothing that decides about paths: functions, their triggers, tables, and what they need
+(https://docs.aws.amazon.com/serverless-application-model/latest/developerguide/sam-specification-resources-and-properties.html).
+An application, which may contain anything, is a resource that is not understood."""
+
+
+def _transforms(template: Mapping[str, Any]) -> set[str]:
+    """Return the names of the transforms of a template, and of its resources as a whole."""
+    resources = _section(template, "Resources")
+    declared = template.get("Transform")
+    transforms = [*declared] if isinstance(declared, list) else [declared]
+    transforms += [one.get("Fn::Transform") for one in (resources, *resources.values()) if isinstance(one, dict)]
+    names = set()
+    for transform in transforms:
+        name = transform.get("Name") if isinstance(transform, dict) else transform
+        if name is not None:
+            names.add(str(name) if str(name).isprintable() else "of an unknown name")
+    return names
 
 
 def _check_sections(template: Description) -> None:

@@ -9,6 +9,8 @@ and are judged by those who read them.
 import re
 from functools import cache
 
+from express_path_cli.sources.change.resource import Arguments, Resource
+
 _SERVICES = """
     accessanalyzer account acm acmpca aiops alb amazonmq amplify amplifyuibuilder api_gateway apigatewayv2
     app_cookie_stickiness_policy appautoscaling appconfig appfabric appflow appintegrations applicationautoscaling
@@ -121,3 +123,34 @@ def is_harmless(resource_type: str) -> bool:
     allowed = _OF_EC2 if name.startswith("ec2_") else _OF_ALL
     name = f"{name.removeprefix('ec2_')}_"
     return name.startswith(allowed) and not name.startswith(_NOT)
+
+
+_FILE_SYSTEMS = {
+    "aws_fsx_ontap_file_system": "",
+    "aws_fsx_openzfs_file_system": "",
+    "AWS::FSx::FileSystem": "file_system_type",
+    "awscc_fsx_file_system": "file_system_type",
+}
+"""The types of file systems that may change routes, and the argument that says which kind of one it is."""
+_WITHOUT_ROUTES = ("LUSTRE", "WINDOWS")
+"""The kinds of file systems that have no route tables:
+https://docs.aws.amazon.com/fsx/latest/APIReference/API_CreateFileSystem.html."""
+_DEPLOYMENTS = ("ontap_configuration", "open_zfsconfiguration", "open_zfs_configuration")
+
+
+def changes_nothing(resource: Resource) -> bool:
+    """Return whether a resource of a type that may change a path is one that does not."""
+    versions = [arguments for arguments in (resource.before, resource.after) if arguments.values]
+    if resource.type in _FILE_SYSTEMS:
+        return bool(versions) and all(
+            _is_in_one_zone(arguments, _FILE_SYSTEMS[resource.type]) for arguments in versions
+        )
+    return False
+
+
+def _is_in_one_zone(arguments: Arguments, kind: str) -> bool:
+    """Return whether a file system has no route tables: those of two zones have them."""
+    if kind and arguments.text(kind) in _WITHOUT_ROUTES:
+        return True
+    deployments = [block for name in _DEPLOYMENTS for block in arguments.blocks(name)] if kind else [arguments]
+    return bool(deployments) and all(block.text("deployment_type").startswith("SINGLE_AZ") for block in deployments)

@@ -258,6 +258,12 @@ class Resource:
     account_id: str = ""
     region: str = ""
 
+    def changes(self, argument: str) -> bool:
+        """Return whether an argument may have another value after the change than before it."""
+        if argument not in self.after.values:
+            return False
+        return self.action in MADE or self.after.values[argument] != self.before.values.get(argument)
+
     def made(self, attribute: str) -> str:
         """Return the id of what AWS makes together with the resource."""
         return self.after.text(attribute) or made_id(self.address, attribute)

@@ -253,11 +253,13 @@ class TerraformPlan:
         if name not in _KINDS:
             ids = (self._references.certain(row.module, expression, kind) for kind in Kind)
             return next(filter(None, ids), value)
+        certain = self._references.certain(row.module, expression, _KINDS[name])
         referred = self._references.named(row.module, expression, _KINDS[name])
         if isinstance(value, list):
             return [referred if isinstance(item, Possible) else item for item in value]
-        only = self._references.certain(row.module, expression, _KINDS[name]) if name.endswith("_ids") else None
-        return [only] if only else referred
+        if certain:
+            return [certain] if name.endswith("_ids") else certain
+        return referred
 
     def _block(self, module: str, values: Values, expression: object) -> Values:
         """Return the values of a nested block. Of some blocks, a plan has only one list of references for all of them."""
@@ -265,9 +267,10 @@ class TerraformPlan:
         referred = {}
         for name, value in values.items():
             if isinstance(value, Possible) and name in _KINDS:
-                own = [one for block in blocks if isinstance(block, Mapping) for one in names_in(block.get(name))]
-                of_one = {"references": own} if blocks else expression
-                referred[name] = self._references.named(module, of_one, _KINDS[name])
+                names = [each for block in blocks if isinstance(block, Mapping) for each in names_in(block.get(name))]
+                of_all = {"references": names} if blocks else expression
+                certain = self._references.certain(module, of_all, _KINDS[name]) if len(blocks) == 1 else None
+                referred[name] = certain or self._references.named(module, of_all, _KINDS[name])
         return {**values, **referred}
 
     @cached_property

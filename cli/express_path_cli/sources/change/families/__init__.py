@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 
 from express_path_cli.sources.change.changed_network import ChangedNetwork, Effect
+from express_path_cli.sources.change.cloudformation import has_only_harmless
 from express_path_cli.sources.change.families import (
     endpoints,
     firewalls,
@@ -21,7 +22,7 @@ from express_path_cli.sources.change.families import (
     transit_gateways,
     vpcs,
 )
-from express_path_cli.sources.change.harmless import is_harmless
+from express_path_cli.sources.change.harmless import changes_nothing, is_harmless
 from express_path_cli.sources.change.resource import GONE, MADE_WITH, Action, Resource
 
 _FAMILIES = (vpcs, gateways, interfaces, firewalls, prefix_lists, tables, endpoints, routes, transit_gateways)
@@ -51,10 +52,20 @@ def lay(network: ChangedNetwork, resources: Sequence[Resource]) -> None:
     tables.associate_possible(network)
     tables.add_what_is_not_shown(network, stays)
     for resource in resources:
-        if resource.type not in MODELLED and resource.action is not Action.KEEP and not is_harmless(resource.type):
+        if _may_change_paths(resource):
             network.leave_undecided(resource)
         elif resource.type in NAMED and resource.action is not Action.DELETE:
             network.noted.addresses[network.real(resource.id)] = resource.address
+
+
+def _may_change_paths(resource: Resource) -> bool:
+    """Return whether a resource may change paths in a way that is not modelled."""
+    if resource.type in MODELLED or resource.action is Action.KEEP:
+        return False
+    if resource.type == "aws_cloudformation_stack":
+        versions = [arguments for arguments in (resource.before, resource.after) if arguments.values]
+        return not all(has_only_harmless(arguments.text("template_body")) for arguments in versions)
+    return not is_harmless(resource.type) and not changes_nothing(resource)
 
 
 def _remove(network: ChangedNetwork, resources: Iterable[Resource]) -> None:
@@ -70,5 +81,5 @@ def _remove(network: ChangedNetwork, resources: Iterable[Resource]) -> None:
             made = [resource.before.text(attribute) for kind, attribute in MADE_WITH if kind == resource.type]
             for one in filter(None, (resource.id_before, *made)):
                 network.remove(one)
-    for table in (*network.tables.values(), *network.transit_tables.values()):
+    for table in (*network.records.tables.values(), *network.records.transit_tables.values()):
         table.blackhole(network.gone)

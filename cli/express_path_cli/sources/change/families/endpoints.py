@@ -14,7 +14,7 @@ _FAMILIES = {"ipv4": (Family.IPV4,), "ipv6": (Family.IPV6,), "dualstack": (Famil
 
 def _remove_endpoint(network: ChangedNetwork, resource: Resource) -> None:
     """Remove the routes of an endpoint that is deleted, or from the tables that it lists no longer."""
-    gone = list(network.tables)
+    gone = list(network.records.tables)
     if resource.action not in GONE:
         (before, _), (after, _) = (one.listed("route_table_ids") for one in (resource.before, resource.after))
         is_set = "route_table_ids" in resource.after.values
@@ -45,7 +45,16 @@ def _add_association(network: ChangedNetwork, resource: Resource) -> None:
 
 def _add_endpoint(network: ChangedNetwork, resource: Resource) -> None:
     """Add an endpoint, and the routes of one of the type Gateway."""
-    network.endpoints[resource.id] = _endpoint(network, resource)
+    network.put(
+        network.records.endpoints,
+        resource,
+        _endpoint(network, resource),
+        endpoint_type="vpc_endpoint_type",
+        service_name="service_name",
+        ip_address_type="ip_address_type",
+        subnet_ids="subnet_ids",
+        tags="tags",
+    )
     if "route_table_ids" in resource.after.values:
         tables = resource.after.listed("route_table_ids")
         _attach(network, resource, Possible((resource.id,)), tables, "route_table_ids")
@@ -53,20 +62,18 @@ def _add_endpoint(network: ChangedNetwork, resource: Resource) -> None:
 
 def _endpoint(network: ChangedNetwork, resource: Resource) -> VpcEndpoint:
     after, (subnets, others) = resource.after, resource.after.listed("subnet_ids")
-    # AWS makes an endpoint for its own services available; one that exists keeps its state.
-    state = after.text("state").lower() or "available"
-    new = VpcEndpoint(
-        resource.id, after.one("vpc_id"), "gateway", "", state, owner_id=resource.account_id or network.account
-    )
-    known = network.endpoints.get(resource.id, new)
     ip_type = "unknown" if after.is_unknown("ip_address_type") else after.text("ip_address_type")
     unlisted = (after.unknown("subnet_ids"),) if others.is_open else ()
-    return replace(
-        known,
-        endpoint_type=(after.text("vpc_endpoint_type") or known.endpoint_type).lower(),
-        service_name=after.text("service_name") or known.service_name or after.unknown("service_name"),
-        ip_address_type=ip_type or known.ip_address_type,
-        subnet_ids=(*subnets, *others.ids, *unlisted) or known.subnet_ids,
+    return VpcEndpoint(
+        resource.id,
+        after.one("vpc_id"),
+        endpoint_type=(after.text("vpc_endpoint_type") or "gateway").lower(),
+        service_name=after.text("service_name") or after.unknown("service_name"),
+        # AWS makes an endpoint for its own services available.
+        state=after.text("state").lower() or "available",
+        ip_address_type=ip_type or "ipv4",
+        subnet_ids=(*subnets, *others.ids, *unlisted),
+        owner_id=resource.account_id or network.account,
         tags=tags_of(resource),
     )
 
@@ -74,9 +81,11 @@ def _endpoint(network: ChangedNetwork, resource: Resource) -> VpcEndpoint:
 def _add_subnet(network: ChangedNetwork, resource: Resource) -> None:
     """Add a subnet to an endpoint, which may be an appliance's."""
     after = resource.after
-    for endpoint_id in after.named("vpc_endpoint_id").among(network.endpoints):
-        endpoint = network.endpoints[endpoint_id]
-        network.endpoints[endpoint_id] = replace(endpoint, subnet_ids=(*endpoint.subnet_ids, after.one("subnet_id")))
+    for endpoint_id in after.named("vpc_endpoint_id").among(network.records.endpoints):
+        endpoint = network.records.endpoints[endpoint_id]
+        network.records.endpoints[endpoint_id] = replace(
+            endpoint, subnet_ids=(*endpoint.subnet_ids, after.one("subnet_id"))
+        )
 
 
 def _attach(
@@ -92,11 +101,11 @@ def _attach(
     https://github.com/hashicorp/terraform-provider-aws/issues/26663.
     """
     after, (certain, others) = resource.after, tables
-    every = [network.endpoints.get(one) for one in named.ids]
-    if not named.is_open and all(one and not _may_be_express(network, one) for one in every):
+    endpoints = [network.records.endpoints.get(endpoint_id) for endpoint_id in named.ids]
+    if not named.is_open and all(endpoint and not _may_be_express(network, endpoint) for endpoint in endpoints):
         return
-    endpoint = every[0] if named.certain else None
-    may_be = (*others.ids, *(network.tables if others.is_open else ()))
+    endpoint = endpoints[0] if named.certain else None
+    may_be = (*others.ids, *(network.records.tables if others.is_open else ()))
     possible = network.fitting(may_be, endpoint.vpc_id if endpoint else "")
     if others.is_open and not possible:
         network.note_outside(resource)
@@ -120,7 +129,7 @@ def _attach(
         if table_id in certain and table_id not in kept:
             found.routes.extend(routes)
         elif routes:
-            network.possible[real_id].extend(routes)
+            network.pending.endpoint_routes[real_id].extend(routes)
             network.noted.with_routes[real_id] = after.unknown(argument)
 
 

@@ -29,13 +29,22 @@ def _add_gateway(network: ChangedNetwork, resource: Resource) -> None:
 def _add_nat(network: ChangedNetwork, resource: Resource) -> None:
     after = resource.after
     subnet = after.named("subnet_id")
-    vpc_ids = {network.subnets[one].vpc_id for one in subnet.among(network.subnets)}
-    network.nats[resource.id] = NatGateway(
+    vpc_ids = {network.records.subnets[subnet_id].vpc_id for subnet_id in subnet.among(network.records.subnets)}
+    nat = NatGateway(
         id=resource.id,
         vpc_id=vpc_ids.pop() if len(vpc_ids) == 1 and not subnet.is_open else after.text("vpc_id"),
         subnet_id=subnet.certain,
         connectivity=after.text("connectivity_type") or "public",
         availability_mode=after.text("availability_mode") or "zonal",
+    )
+    network.put(
+        network.records.nats,
+        resource,
+        nat,
+        vpc_id="subnet_id",
+        subnet_id="subnet_id",
+        connectivity="connectivity_type",
+        availability_mode="availability_mode",
     )
 
 

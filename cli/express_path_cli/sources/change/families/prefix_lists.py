@@ -9,32 +9,29 @@ from express_path_cli.sources.change.resource import Resource
 
 
 def _remove_entry(network: ChangedNetwork, resource: Resource) -> None:
-    listed = network.lists.get(resource.before.text("prefix_list_id"))
+    listed = network.records.lists.get(resource.before.text("prefix_list_id"))
     if listed and listed.cidrs is not None:
         cidr = cidr_of(resource.before.text("cidr"))
-        network.lists[listed.id] = replace(listed, cidrs=tuple(one for one in listed.cidrs if one != cidr))
+        network.records.lists[listed.id] = replace(listed, cidrs=tuple(one for one in listed.cidrs if one != cidr))
 
 
 def _add_list(network: ChangedNetwork, resource: Resource) -> None:
     after = resource.after
     family = Family.IPV6 if after.text("address_family") == "IPv6" else Family.IPV4
-    new = PrefixList(resource.id, after.text("name"), family, (), aws_owned=False)
-    network.lists[resource.id] = network.lists.get(resource.id, new)
-    if after.values.get("entry"):
-        read = [cidr_of(block.text("cidr")) for block in after.blocks("entry")]
-        is_known = None not in read and not after.is_unknown("entry")
-        cidrs = tuple(cidr for cidr in read if cidr) if is_known else None
-        network.lists[resource.id] = replace(network.lists[resource.id], cidrs=cidrs)
+    read = [cidr_of(block.text("cidr")) for block in after.blocks("entry")]
+    cidrs = None if None in read or after.is_unknown("entry") else tuple(cidr for cidr in read if cidr)
+    new = PrefixList(resource.id, after.text("name"), family, cidrs, aws_owned=False)
+    network.put(network.records.lists, resource, new, name="name", cidrs="entry")
 
 
 def _add_entry(network: ChangedNetwork, resource: Resource) -> None:
     after = resource.after
     named, cidr = after.named("prefix_list_id"), cidr_of(after.known("cidr"))
-    for list_id in named.among(network.lists):
-        listed = network.lists[list_id]
+    for list_id in named.among(network.records.lists):
+        listed = network.records.lists[list_id]
         if listed.cidrs is not None and not listed.aws_owned:
             cidrs = (*listed.cidrs, cidr) if cidr and named.certain else None
-            network.lists[list_id] = replace(listed, cidrs=cidrs)
+            network.records.lists[list_id] = replace(listed, cidrs=cidrs)
 
 
 ADD = {"aws_ec2_managed_prefix_list": _add_list, "aws_ec2_managed_prefix_list_entry": _add_entry}

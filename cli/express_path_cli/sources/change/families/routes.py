@@ -64,14 +64,14 @@ def _table_argument(resource: Resource) -> Kind:
 
 
 def _tables(network: ChangedNetwork, resource: Resource) -> dict[str, ChangedTable]:
-    return network.transit_tables if _table_argument(resource) is Kind.TRANSIT_TABLE else network.tables
+    return network.records.transit_tables if _table_argument(resource) is Kind.TRANSIT_TABLE else network.records.tables
 
 
 def _propagate(network: ChangedNetwork, resource: Resource) -> None:
     """Add routes of which nothing is known: what a gateway propagates is not in a change."""
     certain, others = resource.after.listed("route_table_ids")
     named = union([others, resource.after.named("route_table_id")])
-    for table_id in list(network.tables) if named.is_open else (*certain, *named.ids):
+    for table_id in list(network.records.tables) if named.is_open else (*certain, *named.ids):
         table = network.table_of(table_id)
         if table:
             network.note(table_id, resource)
@@ -98,23 +98,30 @@ def _target(network: ChangedNetwork, arguments: Arguments) -> tuple[str, TargetK
     if arguments.known("blackhole") is True:
         return "", TargetKind.TRANSIT_GATEWAY_ATTACHMENT
     given = [name for name in (*_TARGETS, "instance_id") if arguments.values.get(name)]
+    # A route has one target, so what is certain is it, although another argument is not known.
+    certain = [name for name in given if isinstance(arguments.values[name], str)]
+    if len(certain) == 1:
+        given = certain
     if len(given) != 1:
         name = arguments.unknown(given[0]) if given else UnknownId(f"{arguments.where} has no target")
         return name, TargetKind.UNKNOWN
     [argument] = given
-    found, unknown = arguments.named(argument), arguments.unknown(argument)
+    target, unknown = arguments.named(argument), arguments.unknown(argument)
     if argument == "instance_id":
         return _interface_of(network, arguments.one(argument)), TargetKind.NETWORK_INTERFACE
-    kind = _TARGETS[argument] or gateway_kind(network, found)
-    if found.certain:
-        return found.certain, target_kind(found.certain) if kind is TargetKind.UNKNOWN else kind
-    return unknown, kind if kind in ENDS or one_of(network, found, unknown) else TargetKind.UNKNOWN
+    kind = _TARGETS[argument] or gateway_kind(network, target)
+    if target.certain:
+        target_id = network.real(target.certain)
+        return target_id, target_kind(target_id) if kind is TargetKind.UNKNOWN else kind
+    return unknown, kind if kind in ENDS or one_of(network, target, unknown) else TargetKind.UNKNOWN
 
 
 def _interface_of(network: ChangedNetwork, instance_id: str) -> str:
     """Return the primary interface of an instance, to which a route to the instance leads."""
-    found = (one.id for one in network.interfaces.values() if one.instance_id == instance_id and not one.device_index)
-    return next(found, instance_id)
+    for interface in network.records.interfaces.values():
+        if interface.instance_id == instance_id and not interface.device_index:
+            return interface.id
+    return instance_id
 
 
 def add_route(network: ChangedNetwork, resource: Resource) -> None:
@@ -122,7 +129,7 @@ def add_route(network: ChangedNetwork, resource: Resource) -> None:
     certain, route = resource.after.named(_table_argument(resource)).certain, route_of(network, resource.after)
     if certain is None:
         if _may_matter(route.destination):
-            network.possible_routes[resource.block, route.destination].append((resource, route))
+            network.pending.routes[resource.block, route.destination].append((resource, route))
         return
     table_id = network.real(certain)
     table = _tables(network, resource).get(table_id)
@@ -139,7 +146,7 @@ def place_possible(network: ChangedNetwork) -> None:
     A table has at most one route to a destination. So if a block has as many routes to it as there are tables that
     they may be in, each of these tables has one.
     """
-    for (_, destination), ones in network.possible_routes.items():
+    for (_, destination), ones in network.pending.routes.items():
         resource, route = ones[0]
         argument, tables = _table_argument(resource), _tables(network, resource)
         named = union([one.after.named(argument) for one, _ in ones])
@@ -163,7 +170,9 @@ def _may_matter(destination: Cidr | str) -> bool:
 
 def _vpc_of_targets(network: ChangedNetwork, routes: Sequence[Route]) -> str:
     """Return the VPC of the NAT gateways or endpoints that routes lead to, empty if that is not certain."""
-    targets = [network.nats.get(one.target_id) or network.endpoints.get(one.target_id) for one in routes]
+    targets = [
+        network.records.nats.get(one.target_id) or network.records.endpoints.get(one.target_id) for one in routes
+    ]
     found = {target.vpc_id if target else "" for target in targets}
     return found.pop() if len(found) == 1 else ""
 

@@ -1,5 +1,6 @@
 """Route tables, the routes inside them, and which table governs a subnet or is the main one of a VPC."""
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -50,7 +51,7 @@ def _associate(network: ChangedNetwork, resource: Resource) -> None:
     if subnet.certain:
         _govern(network, resource, subnet.certain, resource.after.named("route_table_id"))
     elif resource.after.values.get("subnet_id"):
-        network.possible_associations[resource.block].append(resource)
+        network.pending.associations[resource.block].append(resource)
 
 
 def add_what_is_not_shown(network: ChangedNetwork, resources: Sequence[Resource]) -> None:
@@ -58,9 +59,11 @@ def add_what_is_not_shown(network: ChangedNetwork, resources: Sequence[Resource]
     for resource in resources:
         if resource.action in MADE:
             continue
-        if resource.type in SUBNETS and resource.id not in (network.governing.keys() | network.base.subnets.keys()):
-            network.governing[resource.id] = (UnknownId(f"which route table {resource.address} has"), OPEN)
-        shown, table = network.base.route_tables.get(resource.id), network.tables.get(resource.id)
+        if resource.type in SUBNETS and resource.id not in (
+            network.pending.governing.keys() | network.base.subnets.keys()
+        ):
+            network.pending.governing[resource.id] = (UnknownId(f"which route table {resource.address} has"), OPEN)
+        shown, table = network.base.route_tables.get(resource.id), network.records.tables.get(resource.id)
         if resource.type == "aws_route_table" and shown and table:
             read = [route_of(network, block) for block in resource.before.blocks("route")]
             nats = {(one.destination, one.target_id) for one in read if one.target_kind is TargetKind.NAT_GATEWAY}
@@ -70,15 +73,20 @@ def add_what_is_not_shown(network: ChangedNetwork, resources: Sequence[Resource]
 
 def _add_table(network: ChangedNetwork, resource: Resource) -> None:
     after = resource.after
-    if resource.id not in network.tables:
+    if resource.id not in network.records.tables:
         vpc_id = after.one("vpc_id")
-        main = network.tables.get(network.main.get(vpc_id, ""))
+        main = network.records.tables.get(network.main.get(vpc_id, ""))
         local = [one for one in main.routes if one.target_kind is TargetKind.LOCAL] if main else []
-        network.tables[resource.id] = ChangedTable(vpc_id, local, resource.account_id or network.account)
+        network.records.tables[resource.id] = ChangedTable(vpc_id, local, resource.account_id or network.account)
         if network.existed(resource):
-            network.tables[resource.id].add_unreadable(UnknownId(f"what routes {resource.address} has"))
-    network.tables[resource.id].tags = tags_of(resource)
+            network.records.tables[resource.id].add_unreadable(UnknownId(f"what routes {resource.address} has"))
+    _tag(network.records.tables[resource.id], resource)
     _add_inline(network, resource)
+
+
+def _tag(table: ChangedTable, resource: Resource) -> None:
+    if resource.changes("tags"):
+        table.tags = tags_of(resource)
 
 
 def _add_default(network: ChangedNetwork, resource: Resource) -> None:
@@ -88,9 +96,9 @@ def _add_default(network: ChangedNetwork, resource: Resource) -> None:
     """
     after = resource.after
     named = after.named("default_route_table_id").certain or resource.id
-    network.same_table[resource.address] = network.same_table[resource.id] = named
-    table = network.tables.setdefault(named, ChangedTable(after.one("vpc_id")))
-    table.tags = tags_of(resource)
+    network.same[resource.address] = network.same[resource.id] = named
+    table = network.records.tables.setdefault(named, ChangedTable(after.one("vpc_id")))
+    _tag(table, resource)
     if not network.existed(resource):
         table.remove(lambda one: not _is_kept(network, one))
     _add_inline(network, resource)
@@ -98,7 +106,7 @@ def _add_default(network: ChangedNetwork, resource: Resource) -> None:
 
 def _is_kept(network: ChangedNetwork, route: Route) -> bool:
     """Return whether a route stays if a resource sets the routes inside a table."""
-    endpoint = network.endpoints.get(route.target_id)
+    endpoint = network.records.endpoints.get(route.target_id)
     is_gateway = endpoint is not None and endpoint.endpoint_type == "gateway"
     return route.target_id == "local" or route.rank is Rank.PROPAGATED or is_gateway
 
@@ -140,7 +148,7 @@ def _propagate(resource: Resource, table: ChangedTable) -> None:
 def _add_main(network: ChangedNetwork, resource: Resource) -> None:
     after = resource.after
     vpc, table_id = after.named("vpc_id"), after.named("route_table_id").certain
-    for vpc_id in list(network.vpcs) if vpc.is_open else vpc.ids:
+    for vpc_id in list(network.records.vpcs) if vpc.is_open else vpc.ids:
         if table_id and vpc.certain and network.table_of(table_id):
             network.main[vpc_id] = network.real(table_id)
         else:
@@ -148,31 +156,52 @@ def _add_main(network: ChangedNetwork, resource: Resource) -> None:
 
 
 def associate_possible(network: ChangedNetwork) -> None:
-    """Associate subnets of which it is not certain which instance of a block names them: they are not those that are certain.
+    """Associate subnets of which it is not certain which association names them: they are not those that are certain.
 
-    A subnet has at most one association. So if a block has as many instances as there are subnets that it may name, it
-    names each of them.
+    Any of the associations that may name a subnet may be the one, or the one that the network shows and nothing removes.
+    A subnet has at most one association. So if there are as many of them as there are subnets that they may name, each of
+    these has one.
     """
-    for rows in network.possible_associations.values():
-        named = union([row.after.named("subnet_id") for row in rows])
-        every = network.subnets if named.is_open else named.ids
-        candidates = [one for one in every if one not in network.governing]
-        tables = [row.after.named("route_table_id") for row in rows]
-        if named.is_open or len(candidates) != len(rows):
-            tables.append(Possible((network.MAIN,)))
-        if not candidates:
+    blocks = list(network.pending.associations.values())
+    candidates = [_candidates(network, rows) for rows in blocks]
+    alike: defaultdict[frozenset[str], int] = defaultdict(int)
+    for rows, subnet_ids in zip(blocks, candidates, strict=True):
+        alike[frozenset(subnet_ids)] += len(rows)
+        if not subnet_ids:
             network.note_outside(rows[0])
-        for subnet_id in candidates:
-            _govern(network, rows[0], subnet_id, union(tables))
+    kept = network.kept_tables()
+    possible: defaultdict[str, list[Possible]] = defaultdict(list)
+    first: dict[str, Resource] = {}
+    has_one: set[str] = set()
+    for rows, subnet_ids in zip(blocks, candidates, strict=True):
+        is_open = any(row.after.named("subnet_id").is_open for row in rows)
+        if not is_open and alike[frozenset(subnet_ids)] == len(subnet_ids):
+            has_one.update(subnet_ids)
+        for subnet_id in subnet_ids:
+            possible[subnet_id].extend(row.after.named("route_table_id") for row in rows)
+            first.setdefault(subnet_id, rows[0])
+    for subnet_id, tables in possible.items():
+        if subnet_id in kept:
+            tables.append(Possible((kept[subnet_id],)))
+        elif subnet_id not in has_one:
+            tables.append(Possible((network.MAIN,)))
+        _govern(network, first[subnet_id], subnet_id, union(tables))
+
+
+def _candidates(network: ChangedNetwork, rows: Sequence[Resource]) -> list[str]:
+    """Return the subnets that the associations of a block may name."""
+    named = union([row.after.named("subnet_id") for row in rows])
+    subnet_ids = network.records.subnets if named.is_open else named.ids
+    return [subnet_id for subnet_id in subnet_ids if subnet_id not in network.pending.governing]
 
 
 def _govern(network: ChangedNetwork, row: Resource, subnet_id: str, tables: Possible) -> None:
     """Note the route tables that may govern a subnet."""
-    if subnet_id not in network.subnets:
+    if subnet_id not in network.records.subnets:
         network.note_outside(row)
     name = row.after.unknown("route_table_id" if row.after.is_unknown("route_table_id") else "subnet_id")
     network.note(subnet_id, row)
-    network.governing[subnet_id] = (name, tables)
+    network.pending.governing[subnet_id] = (name, tables)
 
 
 ADD = {

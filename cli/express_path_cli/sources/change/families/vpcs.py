@@ -11,22 +11,26 @@ SUBNETS = ("aws_subnet", "aws_default_subnet")
 
 
 def _add_ipv6(network: ChangedNetwork, resource: Resource) -> None:
-    for subnet_id in resource.after.named("subnet_id").among(network.subnets):
-        network.subnets[subnet_id] = replace(network.subnets[subnet_id], has_ipv6=True)
+    for subnet_id in resource.after.named("subnet_id").among(network.records.subnets):
+        network.records.subnets[subnet_id] = replace(network.records.subnets[subnet_id], has_ipv6=True)
 
 
 def _change_modes(network: ChangedNetwork, resource: Resource) -> None:
     """Leave unknown what VPC Block Public Access closes, which may be the gateway of every VPC and subnet."""
     if resource.action is not Action.KEEP:
         network.new_block_mode = BlockMode.UNKNOWN
-        network.vpcs |= {key: replace(one, block_mode=BlockMode.UNKNOWN) for key, one in network.vpcs.items()}
-        network.subnets |= {key: replace(one, block_mode=BlockMode.UNKNOWN) for key, one in network.subnets.items()}
+        network.records.vpcs |= {
+            key: replace(one, block_mode=BlockMode.UNKNOWN) for key, one in network.records.vpcs.items()
+        }
+        network.records.subnets |= {
+            key: replace(one, block_mode=BlockMode.UNKNOWN) for key, one in network.records.subnets.items()
+        }
 
 
 def _add_ipv4(network: ChangedNetwork, resource: Resource) -> None:
     """Add the local route of every route table for a further CIDR of a VPC."""
     cidr, vpc = cidr_of(resource.after.known("cidr_block")), resource.after.named("vpc_id")
-    for table in network.tables.values():
+    for table in network.records.tables.values():
         if cidr is None:
             table.add_unreadable(resource.after.unknown("cidr_block"))
         elif vpc.is_open or table.vpc_id in vpc.ids:
@@ -49,7 +53,7 @@ def _tag(network: ChangedNetwork, resource: Resource, arguments: Arguments, valu
         network.leave_undecided(resource)
         return
     tagged = network.real(tagged)
-    every: tuple[dict[str, Any], ...] = (network.subnets, network.vpcs, network.tables)
+    every: tuple[dict[str, Any], ...] = (network.records.subnets, network.records.vpcs, network.records.tables)
     for rows in every:
         if tagged in rows:
             others = {name: one for name, one in rows[tagged].tags.items() if name != key}
@@ -58,41 +62,45 @@ def _tag(network: ChangedNetwork, resource: Resource, arguments: Arguments, valu
 
 def _add_vpc(network: ChangedNetwork, resource: Resource) -> None:
     """Add a VPC and its main route table. That of a VPC that exists may have routes that the change does not show."""
-    known, table_id = network.vpcs.get(resource.id), resource.made("main_route_table_id")
-    new = Vpc(resource.id, resource.account_id or network.account, block_mode=network.new_block_mode)
-    network.vpcs[resource.id] = replace(known or new, tags=tags_of(resource))
-    if known or table_id in network.tables:
+    is_known, table_id = resource.id in network.records.vpcs, resource.made("main_route_table_id")
+    owner_id = resource.account_id or network.account
+    vpc = Vpc(resource.id, owner_id, tags_of(resource), network.new_block_mode)
+    network.put(network.records.vpcs, resource, vpc, tags="tags")
+    if is_known or table_id in network.records.tables:
         return
     cidr = cidr_of(resource.after.known("cidr_block"))
     routes = [Route(cidr, "local", TargetKind.LOCAL)] if cidr else []
-    network.tables[table_id] = ChangedTable(resource.id, routes, resource.account_id or network.account)
+    network.records.tables[table_id] = ChangedTable(resource.id, routes, owner_id)
     network.main.setdefault(resource.id, table_id)
     if resource.action not in MADE:
         name = UnknownId(f"what routes the main route table of {resource.address} has")
-        network.tables[table_id].add_unreadable(name)
+        network.records.tables[table_id].add_unreadable(name)
 
 
 def _add_subnet(network: ChangedNetwork, resource: Resource) -> None:
     after, vpc_id = resource.after, resource.after.one("vpc_id")
-    mode = network.vpcs[vpc_id].block_mode if vpc_id in network.vpcs else network.new_block_mode
-    known = network.subnets.get(resource.id) or Subnet(
-        resource.id, vpc_id, resource.account_id or network.account, block_mode=mode
-    )
-    zone = after.text("availability_zone")
-    network.subnets[resource.id] = replace(
-        known,
+    vpc, zone = network.records.vpcs.get(vpc_id), after.text("availability_zone")
+    zone_id = after.text("availability_zone_id") or network.zone_ids.get(zone)
+    subnet = Subnet(
+        resource.id,
+        vpc_id,
+        resource.account_id or network.account,
         # A name that no zone has: traffic from there may leave an attachment in every subnet.
-        availability_zone_id=after.text("availability_zone_id")
-        or network.zone_ids.get(zone)
-        or known.availability_zone_id
-        or zone
-        or after.unknown("availability_zone"),
-        ipv6_native=after.known("ipv6_native") is True or known.ipv6_native,
-        has_ipv6=after.is_unknown("ipv6_cidr_block")
-        or bool(after.text("ipv6_cidr_block"))
-        or (known.has_ipv6 and "ipv6_cidr_block" not in after.values),
+        availability_zone_id=zone_id or zone or after.unknown("availability_zone"),
+        ipv6_native=after.known("ipv6_native") is True,
+        has_ipv6=after.is_unknown("ipv6_cidr_block") or bool(after.text("ipv6_cidr_block")),
         dns64=after.is_unknown("enable_dns64") or after.known("enable_dns64") is True,
         tags=tags_of(resource),
+        block_mode=vpc.block_mode if vpc else network.new_block_mode,
+    )
+    network.put(
+        network.records.subnets,
+        resource,
+        subnet,
+        ipv6_native="ipv6_native",
+        has_ipv6="ipv6_cidr_block",
+        dns64="enable_dns64",
+        tags="tags",
     )
 
 
