@@ -121,11 +121,12 @@ class Record(NamedTuple):
 def record_lines(
     records: Sequence[Record], layouts: Iterable[Layout], screen: Screen, hidden: Sequence[str] = ()
 ) -> Iterator[str]:
-    """Yield a header and the records. All records have the same titles.
+    """Yield a header and the records. A record has no values for a title that only others have.
 
     A pipe gets every value in a column of its own. A terminal gets the same if it fits, or else the first of the
     layouts that fits, or else the last one, without columns that are empty or hidden. Values are whole if they fit.
     """
+    records = _with_all_titles(records)
     if screen.width is None:
         titles = [*records[0].cells, *records[0].notes]
         yield from aligned([titles, *map(_plain_row, records)])
@@ -148,6 +149,13 @@ def record_lines(
         yield first
         yield from (screen.paint(line, "dim") for line in others)
         yield from _note_lines(record, grid.indent, screen)
+
+
+def _with_all_titles(records: Sequence[Record]) -> Sequence[Record]:
+    """Return records that all have the same titles, in the order in which they first occur."""
+    cells: dict[str, Sequence[str]] = {title: () for record in records for title in record.cells}
+    notes: dict[str, Sequence[str]] = {title: () for record in records for title in record.notes}
+    return [Record(cells | dict(record.cells), notes | dict(record.notes)) for record in records]
 
 
 class _Grid:

@@ -155,6 +155,17 @@ def test_the_worst_is_first_and_parts_are_separate() -> None:
     assert any("express-path explain" in line for line in lines)
 
 
+def test_findings_with_and_without_a_path_to_look_at_are_in_one_table() -> None:
+    """With unresolvedEgress=NON_COMPLIANT, a path that could not be determined is a finding beside those of a NAT."""
+    unresolved = replace(UNKNOWN, compliance=Compliance.NON_COMPLIANT, path=(NAT,), note="its table cannot be read")
+    header, first, second = (line.split("  ") for line in piped(FLAGGED, unresolved)[3:6])
+    assert "Unknown" in "  ".join(header)
+    assert first[-1].strip() == "-"
+    assert "its table cannot be read" in "  ".join(second)
+    shown = terminal(FLAGGED, unresolved, width=80)
+    assert shown.index("NAT_GATEWAY") < shown.index("UNRESOLVED_EGRESS")
+
+
 def test_subnets_are_one_line_each() -> None:
     """A line has everything that grep may look for, and the first seven columns have no spaces."""
     listing = RenderOptions(lists_subnets=True)
