@@ -24,7 +24,7 @@ from config_rule_sandbox.config.loop import ConfigLoop
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from express_path.adapters.event_bus import ATTEMPTS
-from express_path.adapters.heal_steps import CONTRACT
+from express_path.adapters.heal_requests import CONTRACT
 from express_path.domain.heal.records import FULL_ACCESS
 from tests.support.ledgers import LEDGER, LedgerTable, heal_id
 from tests.support.network import Builder, Private

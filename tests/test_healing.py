@@ -12,8 +12,7 @@ import pytest
 
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
-from express_path import healing
-from express_path.adapters.heal_steps import CONTRACT
+from express_path.adapters.heal_requests import CONTRACT
 from express_path.errors import (
     ApiError,
     BlockedError,
@@ -25,6 +24,8 @@ from express_path.errors import (
     TableChangedError,
 )
 from express_path.handlers import plan_heal
+from express_path.healing import rereading, services
+from express_path.healing.steps import answer_step
 from tests.support.ledgers import LEDGER, SEEN, TIME, LedgerTable, heal_id
 from tests.support.network import Builder, Private
 
@@ -36,14 +37,14 @@ Ask = Callable[..., dict[str, Any]]
 @pytest.fixture
 def ask(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Ask]:
     """Yield a function that clears the recorded calls and answers a step with the settings of the environment."""
-    monkeypatch.setattr(healing, "SECONDS_APART", 0)
+    monkeypatch.setattr(rereading, "SECONDS_APART", 0)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
 
     def question(action: str, subnet_id: str = "", **more: object) -> dict[str, Any]:
         sandbox.calls.clear()
         event = {"contract": CONTRACT, "action": action, "subnetId": subnet_id, "runId": "run-2", **more}
         request = plan_heal.parse_request({key: value for key, value in event.items() if value})
-        return healing.answer_step(plan_heal.compose_services(os.environ, sandbox.account_id), request)
+        return answer_step(plan_heal.compose_services(os.environ, sandbox.account_id), request)
 
     yield question
     assert sandbox.calls.mutating() == []
@@ -171,7 +172,7 @@ def test_no_change_is_planned_without_a_current_claim(
     claim: dict[str, object],
 ) -> None:
     """The function checks the claim before each change; the error names the table and the run."""
-    monkeypatch.setattr(healing, "has_ended", lambda _ssm, _run_id: True)
+    monkeypatch.setattr(services, "has_ended", lambda _ssm, _run_id: True)
     ledger.write(f"TABLE#{vpc.table}", **claim)
     with pytest.raises(ClaimLostError, match=f"^run run-2 no longer has the claim on {vpc.table}, which run "):
         ask(action, vpc.subnet, routeTableId=vpc.table)
@@ -198,7 +199,7 @@ def test_waiting_is_not_done_in_the_function(
     def sleep(seconds: float) -> None:
         raise AssertionError(f"the function sleeps for {seconds} seconds")
 
-    monkeypatch.setattr(healing, "has_ended", lambda _ssm, _run_id: False)
+    monkeypatch.setattr(services, "has_ended", lambda _ssm, _run_id: False)
     monkeypatch.setattr("time.sleep", sleep)
     ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId=heal_id(7), expiresAt=10**10)
     answer = ask("turn", vpc.subnet, routeTableId=vpc.table, vpcId=vpc.vpc, seenRun="NONE", seenState="NONE")
@@ -283,7 +284,7 @@ def test_subnet_that_is_not_cured_is_an_error(ask: Ask, sandbox: Sandbox, vpc: P
     """After several reads, the run fails with the remaining verdict."""
     with pytest.raises(NotCuredError, match=f"{vpc.subnet} is not healed: NAT_GATEWAY"):
         ask("verify", vpc.subnet)
-    assert len(sandbox.calls.of("ec2", "DescribeRouteTables")) == healing.ATTEMPTS
+    assert len(sandbox.calls.of("ec2", "DescribeRouteTables")) == rereading.ATTEMPTS
 
 
 def test_routes_may_take_a_moment(ask: Ask, sandbox: Sandbox, builder: Builder, vpc: Private) -> None:
@@ -292,7 +293,7 @@ def test_routes_may_take_a_moment(ask: Ask, sandbox: Sandbox, builder: Builder, 
     sandbox.ec2.knobs.pending_describes = 3
     answer = ask("verify", vpc.subnet)
     assert (answer["compliance"], answer["reason"]) == ("COMPLIANT", "ENDPOINT")
-    assert 1 < len(sandbox.calls.of("ec2", "DescribeRouteTables")) < healing.ATTEMPTS
+    assert 1 < len(sandbox.calls.of("ec2", "DescribeRouteTables")) < rereading.ATTEMPTS
 
 
 def test_verified_heal_says_how_to_undo_it(ask: Ask, vpc: Private, builder: Builder, ledger: LedgerTable) -> None:
@@ -321,7 +322,7 @@ def test_decision_that_a_late_answer_could_spoil_needs_three_equal_answers(
     monkeypatch: pytest.MonkeyPatch, answers: str, decided: str, reads: int
 ) -> None:
     """Reading ends with the third equal answer in a row, or with the eleventh."""
-    monkeypatch.setattr(healing, "SECONDS_APART", 0)
+    monkeypatch.setattr(rereading, "SECONDS_APART", 0)
     left = list(answers)
-    assert healing.read_settled(lambda: left.pop(0)) == decided
+    assert rereading.read_settled(lambda: left.pop(0)) == decided
     assert len(answers) - len(left) == reads

@@ -27,8 +27,8 @@ from config_rule_sandbox.ssm.execution import Execution
 from config_rule_sandbox.ssm.registry import registry
 from demo.local_aws import local_aws
 from demo.situations import remove_default_vpc
-from express_path import healing
 from express_path.domain.heal.ledger import STOP_ID
+from express_path.healing import rereading
 from express_path_cli.installation.rule import CHECKED
 from org.expansion import expand
 from tests.support import processes
@@ -322,7 +322,7 @@ class Customer:
 def customer(patches: pytest.MonkeyPatch, answers: Sequence[tuple[str, str]]) -> Iterator[Customer]:
     """Give a customer's account in an AWS that gives these answers."""
     patches.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
-    patches.setattr(healing, "SECONDS_APART", 0)
+    patches.setattr(rereading, "SECONDS_APART", 0)
     patches.delenv("AWS_PROFILE", raising=False)
     with local_aws() as aws, in_process(aws.sandbox):
         for switch, answer in answers:

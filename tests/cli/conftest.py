@@ -7,7 +7,7 @@ import pytest
 from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
-from express_path import healing
+from express_path.healing import rereading
 from express_path_cli.automation import runs, stops
 from tests.cli.heal.healing_stack import deployed
 from tests.cli.org.organizations import REGIONS, Organization
@@ -43,7 +43,7 @@ def organization(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Organizat
     """Return an organization with two members, one of them in a unit."""
     for module, name, value in ((runs, "START_SECONDS", 0), (runs, "POLL_SECONDS", 0.1), (stops, "POLL_SECONDS", 0.01)):
         monkeypatch.setattr(module, name, value)
-    monkeypatch.setattr(healing, "SECONDS_APART", 0)
+    monkeypatch.setattr(rereading, "SECONDS_APART", 0)
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     made = Organization(sandbox)

@@ -25,7 +25,7 @@ from demo.runbooks import HEAL, Runbooks
 from demo.situations import Situation, familiar, owned_by_a_stack, remove_default_vpc, without_endpoint
 from demo.stage import Stage
 from demo.steps import StepLine, step_lines
-from express_path import healing
+from express_path.healing import rereading
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +38,7 @@ Plan = Callable[[Event], Any]
 @pytest.fixture(autouse=True)
 def without_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the functions of this process read again at once."""
-    monkeypatch.setattr(healing, "SECONDS_APART", 0)
+    monkeypatch.setattr(rereading, "SECONDS_APART", 0)
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from config_rule_sandbox.server import Sandbox
-from express_path import healing
-from express_path.adapters.heal_steps import CONTRACT
+from express_path.adapters.heal_requests import CONTRACT
 from express_path.errors import ExpressPathError, RecordError
 from express_path.handlers import evaluate, plan_heal
+from express_path.healing import rereading
 from tests.support.junk import places
 from tests.support.network import Private
 from tests.support.rule import Context, Rule
@@ -139,7 +139,7 @@ def test_any_event_of_the_rule(rule: Rule, vpc: Private, event: Any) -> None:
 @pytest.fixture
 def planning(monkeypatch: pytest.MonkeyPatch) -> None:
     """Return the plan function as the stack configures it, without waits."""
-    monkeypatch.setattr(healing, "SECONDS_APART", 0)
+    monkeypatch.setattr(rereading, "SECONDS_APART", 0)
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])

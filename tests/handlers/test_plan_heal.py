@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from config_rule_sandbox.server import Sandbox
-from express_path import healing
-from express_path.adapters.heal_steps import CONTRACT
+from express_path.adapters.heal_requests import CONTRACT
 from express_path.adapters.step_failures import RaisedError
 from express_path.handlers import plan_heal
+from express_path.healing import rereading
 from tests.support.ledgers import LEDGER, LedgerTable
 from tests.support.network import Builder, Private
 from tests.support.rule import Context
@@ -44,7 +44,7 @@ def test_plan_is_logged_with_the_codes_of_its_blockers(
     logged: Callable[[], list[dict[str, Any]]],
 ) -> None:
     """Queries find the outcome of each plan, also if the step fails."""
-    monkeypatch.setattr(healing, "SECONDS_APART", 0)
+    monkeypatch.setattr(rereading, "SECONDS_APART", 0)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     LedgerTable(sandbox)
     vpc = Private(builder)

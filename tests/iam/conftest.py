@@ -6,7 +6,7 @@ import pytest
 
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
-from express_path import healing
+from express_path.healing import rereading
 from tests.iam.deployed import Deployed
 from tests.support.network import Builder, Private
 from tests.support.stack import CALENDAR, EVERYTHING, POLICY, POLICY_PARAMETER, Stack
@@ -27,7 +27,7 @@ def stack(sandbox: Sandbox) -> Stack:
 @pytest.fixture
 def deployed(stack: Stack, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployed]:
     """Yield the deployed stack; the environment is that of its plan function."""
-    monkeypatch.setattr(healing, "SECONDS_APART", 0)
+    monkeypatch.setattr(rereading, "SECONDS_APART", 0)
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001
         automation.knobs.open_calendars.add(CALENDAR)

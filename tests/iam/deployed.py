@@ -9,7 +9,7 @@ from typing import Any
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.ssm import Automation
 from express_path.handlers import plan_heal
-from express_path.healing import HealServices
+from express_path.healing.services import HealServices
 from tests.support.documented import documented
 from tests.support.rule import Context
 from tests.support.stack import Stack

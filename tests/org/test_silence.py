@@ -36,9 +36,9 @@ from config_rule_sandbox.iam.requests import enforced
 from config_rule_sandbox.refusals import refused
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
-from express_path import healing
 from express_path.adapters.aws import Aws
 from express_path.errors import UnhealthyError
+from express_path.healing import rereading
 from express_path_cli.installation.rule import read_sweep
 from tests.cli.doctor.test_doctor_document import actions, called, somebody
 from tests.cli.doctor.whole_stack import topic_with_subscription
@@ -286,7 +286,7 @@ class Place:
         resource = ("AWS::EC2::Subnet", self.subnet_id)
         key = {"resourceType": resource[0], "resourceId": resource[1]}
         with enforced(self.sandbox, self.control), pytest.MonkeyPatch.context() as changed:
-            changed.setattr(healing, "SECONDS_APART", 0)
+            changed.setattr(rereading, "SECONDS_APART", 0)
             self.client("config").start_remediation_execution(ConfigRuleName=RULE, ResourceKeys=[key])
             run = remediations_of(self.sandbox.account_id, REGION).last(RULE, resource)
             assert run

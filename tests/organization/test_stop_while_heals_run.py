@@ -14,7 +14,7 @@ from typer.testing import Result
 from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
-from express_path import healing
+from express_path.healing import rereading
 from express_path_cli.automation import runs, stops
 from express_path_cli.automation.exceptions import DENIED_BY_POLICY
 from tests.cli.org.organizations import REGIONS, ROLE, Organization
@@ -35,7 +35,7 @@ POLICY = f"You are not authorized to perform this operation with an {DENIED_BY_P
 def places(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[HealingPlace]]:
     """Yield two accounts with healing in two Regions."""
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
-    monkeypatch.setattr(healing, "SECONDS_APART", 0)
+    monkeypatch.setattr(rereading, "SECONDS_APART", 0)
     monkeypatch.setattr(runs, "START_SECONDS", 0)
     monkeypatch.setattr(runs, "POLL_SECONDS", 0.2)
     monkeypatch.setattr(stops, "POLL_SECONDS", 0.2)

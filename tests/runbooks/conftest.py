@@ -10,7 +10,7 @@ from config_rule_sandbox.ssm import Automation
 from config_rule_sandbox.ssm.registry import registry
 from config_rule_sandbox.ssm.selectors import NO_OUTPUT
 from config_rule_sandbox.ssm.values import text
-from express_path import healing
+from express_path.healing import rereading
 from tests.runbooks.fault_matrix import CELLS, Cell, table
 from tests.support.heals import HEAL, UNDO, Deployment, Vpc
 from tests.support.ledgers import LEDGER, LedgerTable
@@ -36,7 +36,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture
 def deployment(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> Iterator[Deployment]:
     """Yield a deployment of the heal and undo runbooks whose waits are almost zero. No step may read a missing output."""
-    monkeypatch.setattr(healing, "SECONDS_APART", 0)
+    monkeypatch.setattr(rereading, "SECONDS_APART", 0)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     with Automation(sandbox) as automation:
         automation.knobs.time_scale = 0.001

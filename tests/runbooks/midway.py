@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 from functools import partial
 
-from express_path import healing
-from express_path.adapters import heal_reader, heal_steps
-from express_path.adapters.heal_steps import CONTRACT
+from express_path.adapters import heal_reader, heal_requests
+from express_path.adapters.heal_requests import CONTRACT
 from express_path.handlers import plan_heal
+from express_path.healing import services
 from org.expansion import runbook
 from tests.runbooks.bench import Bench
 from tests.support.heals import APPROVED, FUNCTION, HEAL, UNDO
@@ -143,7 +143,7 @@ def require_approval(bench: Bench, _document: str) -> Iterator[None]:
 @contextmanager
 def release(bench: Bench, _document: str) -> Iterator[None]:
     """Update the stack to a release whose plan function does not understand the runbooks of this one."""
-    bench.patches.setattr(heal_steps, "CONTRACT", OTHER_CONTRACT)
+    bench.patches.setattr(heal_requests, "CONTRACT", OTHER_CONTRACT)
     _update_runbooks(bench, OTHER_CONTRACT)
     yield
 
@@ -230,10 +230,10 @@ def overtake(bench: Bench, document: str) -> Iterator[None]:
 @contextmanager
 def set_clock(bench: Bench, _document: str, clock: type[datetime]) -> Iterator[None]:
     """Let the plan function's clock differ from Systems Manager's, and from its own at the steps before."""
-    for module in (healing, heal_reader):
+    for module in (services, heal_reader):
         bench.patches.setattr(module, "datetime", clock)
     yield
-    for module in (healing, heal_reader):
+    for module in (services, heal_reader):
         bench.patches.setattr(module, "datetime", datetime)
 
 

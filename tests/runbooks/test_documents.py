@@ -12,7 +12,7 @@ import pytest
 
 from config_rule_sandbox.ssm import script_host
 from config_rule_sandbox.ssm.reading import read
-from express_path.adapters.heal_steps import CONTRACT
+from express_path.adapters.heal_requests import CONTRACT
 from express_path.domain.heal.approvals import ANSWER_SECONDS, REQUEST_SECONDS
 from express_path.domain.heal.claims import CLAIM_SECONDS
 from express_path.handlers.plan_heal import parse_request

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from config_rule_sandbox.ssm.knobs import Trouble
-from express_path.adapters import heal_steps
-from express_path.adapters.heal_steps import CONTRACT
+from express_path.adapters import heal_requests
+from express_path.adapters.heal_requests import CONTRACT
 from tests.support.heals import FUNCTION, HEAL, Deployment, Vpc, run_id_of, status, step, steps
 from tests.support.ledgers import LedgerTable
 from tests.support.network import Builder
@@ -290,7 +290,7 @@ def test_run_that_is_going_during_an_update_fails(
     deployment: Deployment, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A run keeps the version with which it started: its next look fails, and nothing is changed."""
-    deployment.after("plan", lambda: monkeypatch.setattr(heal_steps, "CONTRACT", "next"))
+    deployment.after("plan", lambda: monkeypatch.setattr(heal_requests, "CONTRACT", "next"))
     deployment.sandbox.calls.clear()
     run = deployment.heal(vpc.subnet)
     assert status(run) == "Failed"

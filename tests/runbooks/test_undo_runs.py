@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from moto.dynamodb.models import dynamodb_backends
 
-from express_path import healing
+from express_path.healing import rereading, services
 from tests.support.heals import UNDO, Deployment, Vpc, status, steps
 from tests.support.ledgers import LEDGER, LedgerTable, heal_id
 from tests.support.network import Builder
@@ -118,7 +118,7 @@ def test_two_undos_of_one_heal_both_succeed(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One undo waits for the other and then has nothing left to do."""
-    monkeypatch.setattr(healing, "SECONDS_APART", 0.02)
+    monkeypatch.setattr(rereading, "SECONDS_APART", 0.02)
     heal = ledger.heal(builder, vpc.id, vpc.table)
     given = {"RunId": [heal], **{name: [value] for name, value in deployment.given.items()}}
     started = [deployment.ssm.start_automation_execution(DocumentName=UNDO, Parameters=given) for _ in range(2)]
@@ -133,7 +133,7 @@ def test_claim_of_a_running_run_is_respected(
     deployment: Deployment, builder: Builder, ledger: LedgerTable, vpc: Vpc, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An undo waits for the run that claimed the table, then fails with that run's id and changes nothing."""
-    monkeypatch.setattr(healing, "has_ended", lambda _ssm, run_id: run_id != heal_id(7))
+    monkeypatch.setattr(services, "has_ended", lambda _ssm, run_id: run_id != heal_id(7))
     heal = ledger.heal(builder, vpc.id, vpc.table)
     ledger.write(f"TABLE#{vpc.table}", state="CLAIMED", runId=heal_id(7))
     deployment.sandbox.calls.clear()
@@ -307,7 +307,7 @@ def test_undo_whose_change_is_not_seen_can_be_started_again(
     undone = deployment.undo(heal)
     assert status(undone) == "Failed"
     assert f"{vpc.table} still uses " in undone["FailureMessage"]
-    deployment.sandbox.ec2.knobs.stale_describes = healing.ATTEMPTS - 1
+    deployment.sandbox.ec2.knobs.stale_describes = rereading.ATTEMPTS - 1
     assert status(deployment.undo(heal)) == "Success"
     assert deployment.described(vpc.id) == before
 

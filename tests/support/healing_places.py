@@ -17,7 +17,7 @@ from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.heal.records import parse_owners, parse_settings
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.handlers import plan_heal
-from express_path.healing import HealServices
+from express_path.healing.services import HealServices
 from org.expansion import runbook
 from tests.support.heals import HEAL, RULE, UNDO, Vpc, configure_remediation
 from tests.support.ledgers import LEDGER, LedgerTable

@@ -120,7 +120,9 @@ PARTS = {
     "express_path.publishing": Part(
         "which events follow", (*_CORE, "express_path.adapters", "express_path.evaluation", "express_path.events")
     ),
-    "express_path.healing": Part("what a step of a runbook does", (*_CORE, "express_path.adapters")),
+    "express_path.healing": Part(
+        "what a step of a runbook does", (*_CORE, "express_path.adapters", "express_path.healing")
+    ),
     "express_path.handlers": Part(
         "parse, call, report",
         (

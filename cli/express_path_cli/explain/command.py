@@ -10,7 +10,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.text import Text
 
-from express_path.adapters.heal_steps import plan_fields
+from express_path.adapters.heal_answers import plan_fields
 from express_path.adapters.serialization import capacity_answer, verdict_answer
 from express_path.domain.heal.records import Action, Blocker, Concern
 from express_path.domain.path.reasons import Reason

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from express_path.adapters.heal_steps import plan_fields
+from express_path.adapters.heal_answers import plan_fields
 from express_path.domain.heal.endpoints import endpoint_to_create
 from express_path.domain.heal.patches import associate_patches, create_patches
 from express_path.domain.heal.records import Action, Plan

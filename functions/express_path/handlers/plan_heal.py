@@ -10,7 +10,7 @@ from aws_lambda_powertools import Logger
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from express_path.adapters.aws import Aws
-from express_path.adapters.heal_steps import (
+from express_path.adapters.heal_requests import (
     EXPLAIN_FAILURE,
     ApprovalAction,
     HealAction,
@@ -28,7 +28,8 @@ from express_path.domain.heal.records import Action, parse_ledger_table, parse_o
 from express_path.domain.verdict.parameters import parse_parameters
 from express_path.errors import BlockedError, ExpressPathError
 from express_path.fields import plain_json
-from express_path.healing import HealServices, Request, answer_step
+from express_path.healing.services import HealServices
+from express_path.healing.steps import Request, answer_step
 
 logger = Logger(service="express-path")
 

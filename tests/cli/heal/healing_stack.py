@@ -14,8 +14,8 @@ import pytest
 from config_rule_sandbox.cloudformation.described_stacks import created_stacks
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
-from express_path import healing
 from express_path.adapters.runbooks import runbooks_of
+from express_path.healing import rereading
 from express_path_cli.automation import runs
 from express_path_cli.main import app
 from tests.support.command import invoke
@@ -33,7 +33,7 @@ def deployed(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch, name: str = STAC
     """Deploy the heal and undo runbooks and a stack that has them, unless its name is empty."""
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda *_: 0)
     monkeypatch.setattr(runs, "START_SECONDS", 0)
-    monkeypatch.setattr(healing, "SECONDS_APART", 0)
+    monkeypatch.setattr(rereading, "SECONDS_APART", 0)
     monkeypatch.setattr(runs, "POLL_SECONDS", 0.3)
     monkeypatch.setenv("LEDGER_TABLE_NAME", LEDGER)
     with Automation(sandbox) as automation:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from express_path.adapters.heal_steps import check_not_blocked, plan_answer
+from express_path.adapters.heal_answers import check_not_blocked, plan_answer
 from express_path.domain.heal.claims import NextStep
 from express_path.domain.heal.endpoints import READ_ENTRIES
 from express_path.domain.heal.ledger import (
