@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from express_path.domain.heal.preflight import Policy
-from express_path.domain.policies.change import Denial, KnownContext, denials, restrictions
+from express_path.domain.policies.denials import Denial, denials, restrictions
 from express_path.domain.policies.documents import PolicyDocument, Statement, parse_policy
+from express_path.domain.policies.keys import KnownContext
 from express_path.errors import ExpressPathError, RecordError
 from express_path_cli.terminal.errors import UNDETERMINED, Failure, OptionError
 

@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from express_path.domain.network.resources import partition
-from express_path.domain.policies.change import KnownContext
 from express_path.domain.policies.conditions import is_public_ipv4
+from express_path.domain.policies.keys import KnownContext
 from express_path_cli.aws import options
 from express_path_cli.aws.judging import JudgedPolicies, denial_line, judge
 from express_path_cli.aws.options import TextFormat

@@ -18,9 +18,11 @@ from express_path.adapters.runbooks import runbooks_of
 from express_path.adapters.topic_filters import NOTICE, Message, alarm_body, filters_problem, read_subscriptions
 from express_path.domain.heal.records import MANAGED_TAG
 from express_path.domain.network.resources import partition
-from express_path.domain.policies.change import KnownContext, ServiceRequest, allows_no_session, may_allow
 from express_path.domain.policies.conditions import ABSENT, Value
+from express_path.domain.policies.denials import allows_no_session, may_allow
 from express_path.domain.policies.documents import parse_policy
+from express_path.domain.policies.keys import KnownContext
+from express_path.domain.policies.requests import ServiceRequest
 from express_path.errors import ApiError, ExpressPathError, PolicyError, RecordError, SettingError
 from express_path.events.schema import Fault
 from express_path.fields import Description, identifier, json_text

@@ -13,8 +13,9 @@ from express_path.domain.heal.endpoints import NEW_ENDPOINT
 from express_path.domain.heal.policies import policy_concerns
 from express_path.domain.heal.preflight import Policy
 from express_path.domain.heal.records import FULL_ACCESS, Blocker, Concern, HealSettings
-from express_path.domain.policies.change import KnownContext, denials
+from express_path.domain.policies.denials import denials
 from express_path.domain.policies.documents import parse_policy
+from express_path.domain.policies.keys import KnownContext
 from tests.support.make import endpoint
 
 BUCKET = "data--use1-az4--x-s3"

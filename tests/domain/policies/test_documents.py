@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from express_path.domain.policies.change import denials, restrictions
+from express_path.domain.policies.denials import denials, restrictions
 from express_path.domain.policies.documents import Condition, Element, parse_policy
 from express_path.errors import PolicyError, RecordError
 

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
-from express_path.domain.policies.change import ServiceRequest, may_allow
+from express_path.domain.policies.denials import may_allow
 from express_path.domain.policies.documents import parse_policy
+from express_path.domain.policies.requests import ServiceRequest
 from express_path.errors import PolicyError
 
 TOPIC = "arn:aws:sns:us-east-1:111122223333:alarms"

@@ -10,9 +10,10 @@ from express_path.domain.heal.endpoints import NEW_ENDPOINT
 from express_path.domain.heal.preflight import Policy
 from express_path.domain.heal.records import FULL_ACCESS, Blocker, Concern, HealSettings
 from express_path.domain.network.resources import VpcEndpoint, partition
-from express_path.domain.policies.change import KnownContext, allows_no_session, denials, restrictions
+from express_path.domain.policies.denials import allows_no_session, denials, restrictions
 from express_path.domain.policies.documents import PolicyDocument, Statement, parse_policy
 from express_path.domain.policies.effort import MOST_BYTES, MOST_BYTES_OF_PLAN, Effort
+from express_path.domain.policies.keys import KnownContext
 from express_path.errors import PolicyError, RecordError
 
 LONGEST_FIX = 1_000

@@ -4,6 +4,7 @@ https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements.htm
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -201,6 +202,12 @@ def _principals(place: str, name: str, found: object) -> tuple[str, ...]:
         for kind, values in found.items()
         for value in _strings(place, f"{name}.{kind}", values)
     )
+
+
+def account_of(pattern: str) -> str:
+    """Return the account that a Principal names as a whole, by its ID or the ARN of its root; empty if it does not."""
+    match = re.fullmatch(r"(?:arn:[^:]*:iam::)?(\d{12})(?::root)?", pattern)
+    return match[1] if match else ""
 
 
 def _conditions(place: str, found: object) -> Iterator[Condition]:

@@ -11,8 +11,9 @@ import yaml
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from express_path.domain.policies.change import KnownContext, denials, restrictions
+from express_path.domain.policies.denials import denials, restrictions
 from express_path.domain.policies.documents import parse_policy
+from express_path.domain.policies.keys import KnownContext
 from tests.domain.policies.judge import Judge, Known
 
 DOCUMENTS = Path(__file__).parent / "documents"
