@@ -14,23 +14,23 @@ from express_path_cli.terminal.errors import DEBUG
 COMMANDS = {
     "scan": Listed(
         "express_path_cli.scan.command",
-        "Find subnets that reach S3 Express through a NAT, and the route tables to change.",
+        "Find subnets that reach S3 Express through a NAT.",
     ),
     "explain": Listed(
         "express_path_cli.explain.command",
-        "Show a subnet's path hop by hop, why each route won or lost, and what a heal would change.",
+        "Show a subnet's path hop by hop, and what a heal would change.",
     ),
     "cost": Listed(
         "express_path_cli.traffic.cost_command",
-        "Show an upper bound of what S3 Express costs at the NAT gateways on flagged paths.",
+        "Show an upper bound of what S3 Express costs at NAT gateways.",
     ),
     "diagnose": Listed(
         "express_path_cli.traffic.diagnose_command",
-        "Show whether a NAT gateway on a flagged path is at its limit, with a chart.",
+        "Show whether a NAT gateway on a flagged path is at its limit.",
     ),
     "heal": Listed(
         "express_path_cli.heal.heal_command",
-        "Heal subnets or route tables with the deployed runbook: show the plan, ask, and heal.",
+        "Heal subnets or route tables: show the plan, ask, and heal.",
     ),
     "undo": Listed(
         "express_path_cli.undo.undo_command",
@@ -38,39 +38,39 @@ COMMANDS = {
     ),
     "heals": Listed(
         "express_path_cli.undo.heals_command",
-        "List past heals: what each one changed, when, in which run, its state, and the command that undoes it.",
+        "List past heals, and the command that undoes each of them.",
     ),
     "stop": Listed(
         "express_path_cli.stop.stop_command",
-        "Stop all heals of this account and Region or of an organization, including heals that are already running.",
+        "Stop all heals, including those that are already running.",
     ),
     "start": Listed(
         "express_path_cli.stop.start_command",
-        "Allow heals again, after express-path stop, and start those for which AWS Config has no run.",
+        "Allow heals again, and start the heals that wait.",
     ),
     "doctor": Listed(
         "express_path_cli.doctor.command",
-        "Check the recorder, the rule, your permissions, and healing, and show how to fix what fails.",
+        "Check the recorder, the rule, your permissions, and healing.",
     ),
     "policies": Listed(
         "express_path_cli.policies.command",
-        "Show which policy statements would deny requests to S3 Express once a subnet uses the gateway endpoint.",
+        "Show which policy statements would deny requests after a heal.",
     ),
     "org check": Listed(
         "express_path_cli.org.check_command",
-        "Before a roll-out to an organization, show what would fail in each account and Region.",
+        "Before a roll-out, show what would fail in each account.",
     ),
     "org status": Listed(
         "express_path_cli.org.status_command",
-        "After a roll-out to an organization, show the verdicts, what to fix, and which sweeps are overdue.",
+        "After a roll-out, show the verdicts and what needs attention.",
     ),
     "org shadow": Listed(
         "express_path_cli.org.shadow_command",
-        "Before a release, show the subnets on which this version judges otherwise than the deployed one.",
+        "Before a release, show the subnets whose verdicts change.",
     ),
     "comment": Listed(
         "express_path_cli.comment.command",
-        "Write a text as a comment on the pull request of this job, or update the comment of an earlier run.",
+        "Write a comment on a pull request, or update an earlier one.",
     ),
     "collect": Listed(
         "express_path_cli.collect.command",
@@ -78,15 +78,15 @@ COMMANDS = {
     ),
     "schema": Listed(
         "express_path_cli.schema.command",
-        "Print the JSON Schema of `scan --format json`, or of the events that the rule publishes.",
+        "Print the JSON Schema of a scan, or of the rule's events.",
     ),
 }
 """Every subcommand of this distribution, in the order of --help."""
 
 GROUPS = {
-    "org": CommandGroup("Check an organization before a roll-out, and show the results after it."),
+    "org": CommandGroup("Check an organization before and after a roll-out."),
     "bench": CommandGroup(
-        "Measure throughput, latency, and throttling on the path to a bucket, before and after a heal.",
+        "Measure the path to a bucket, before and after a heal.",
         "run: pipx inject express-path ./instrument, in a clone of the repository",
     ),
 }

@@ -20,6 +20,15 @@ def test_help_has_the_summary_and_an_example(name: str, monkeypatch: pytest.Monk
     assert example in " ".join(invoke([*name.split(), "--help"]).stdout.split())
 
 
+@pytest.mark.parametrize("name", ["", *SUBCOMMANDS.groups])
+def test_lists_of_commands_cut_no_summary(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A terminal of 80 columns shows the first sentence of each summary."""
+    monkeypatch.setenv("COLUMNS", "80")
+    listed = invoke([*name.split(), "--help"]).stdout.partition("Commands")[2]
+    assert "." in listed
+    assert "..." not in listed
+
+
 @pytest.mark.parametrize("name", SUBCOMMANDS.all())
 def test_every_argument_and_option_has_a_meaning(name: str) -> None:
     """A hidden option is an old name, which help leaves out."""

@@ -24,6 +24,7 @@ from express_path.adapters.records import OWN_SUBNETS, attachments, is_gone, rou
 from express_path.domain.network.snapshot import is_express_service
 from express_path.errors import DumpError
 from express_path_cli.aws import options
+from express_path_cli.aws.account_options import OneAccount, taking
 from express_path_cli.aws.sessions import connect
 from express_path_cli.sources import dump
 from express_path_cli.terminal.console import echo
@@ -200,16 +201,16 @@ express-path scan --from-dump dump  # anywhere, without AWS
 """
 
 
+@taking(account=OneAccount)
 def collect(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="A new or empty folder.")],
-    region: options.Region = None,
-    profile: options.Profile = None,
+    account: OneAccount,
 ) -> None:
     """Save the network as a dump: a folder of JSON files. It changes nothing in AWS.
 
     Exit status: 0 done, 2 a required read failed. Optional reads that are denied are skipped and named.
     """
-    aws = connect(region, profile)
+    aws = connect(account.region, account.profile)
     with locating_errors(aws.region):
         for written in write_dump(aws, folder):
             if written.rows is None:

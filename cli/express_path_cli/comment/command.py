@@ -82,9 +82,9 @@ About = Annotated[
 
 
 def comment(*, file: TextFile, about: About = "", quiet: options.Quiet = False) -> None:
-    """Write a text as a comment on the pull request of this job, or update the comment of an earlier run.
+    """Write a comment on a pull request, or update an earlier one.
 
-    In a job of GitHub Actions, the token of the job is in GITHUB_TOKEN. In a job of GitLab, a token with the scope api is
+    The pull request is that of this job. In a job of GitHub Actions, the token of the job is in GITHUB_TOKEN. In a job of GitLab, a token with the scope api is
     in GITLAB_TOKEN. Without a token, and without a pull request, nothing is written.
 
     Exit status: 0, or 2 if the comment could not be written.

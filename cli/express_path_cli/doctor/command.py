@@ -12,6 +12,7 @@ from rich.text import Text
 
 from express_path_cli.automation.stack import DEFAULT_STACK, StackName
 from express_path_cli.aws import options
+from express_path_cli.aws.account_options import OneAccount, taking
 from express_path_cli.aws.options import TextFormat
 from express_path_cli.aws.sessions import DOCTOR_CONFIG, connect
 from express_path_cli.doctor.check_context import CheckContext
@@ -37,22 +38,22 @@ ShowAll = Annotated[
 ]
 
 
+@taking(account=OneAccount)
 def doctor(
     *,
     show_all: ShowAll = False,
     stack: StackName = DEFAULT_STACK,
-    region: options.Region = None,
-    profile: options.Profile = None,
+    account: OneAccount,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
-    """Check the recorder, the rule, your permissions, and healing, and show how to fix what fails.
+    """Check the recorder, the rule, your permissions, and healing.
 
     Prints what is not OK. Changes nothing. If a read is denied, its check says so, and all other checks still run. Exit status: 0 all checks
     are OK or WARN, 1 a check is FAIL, 2 a required check could not be completed.
     """
-    aws_options = options.as_command_line({"--region": region, "--profile": profile})
-    context = CheckContext(connect(region, profile, DOCTOR_CONFIG), stack or DEFAULT_STACK, aws_options)
+    aws = connect(account.region, account.profile, DOCTOR_CONFIG)
+    context = CheckContext(aws, stack or DEFAULT_STACK, account.command_line())
     with watching(quiet=quiet) as watch:
         checkup = examine(context, watch)
     if form is TextFormat.JSON:

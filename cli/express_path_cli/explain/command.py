@@ -19,6 +19,7 @@ from express_path.domain.verdict.annotations import MEANINGS
 from express_path.domain.verdict.capacity import Capacity
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.aws import options
+from express_path_cli.aws.account_options import OneAccount, taking
 from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.explain.explanation import CandidateRoute, Explanation, RouteSelection, explain_named, route_text
 from express_path_cli.findings.formats.text import STYLES
@@ -54,19 +55,19 @@ Named = Annotated[
 ]
 
 
+@taking(account=OneAccount)
 def explain(
     *,
     named: Named,
     from_scan: options.FromScan = None,
     from_dump: options.FromDump = None,
     example: options.Example = False,
-    region: options.Region = None,
-    profile: options.Profile = None,
+    account: OneAccount,
     external_id: options.ExternalId = "",
     parameter: options.Parameters = None,
     form: options.TextOrJson = TextFormat.TEXT,
 ) -> None:
-    """Show a subnet's path hop by hop, why each route won or lost, and what a heal would change.
+    """Show a subnet's path hop by hop, and what a heal would change.
 
     For each route table on the path, it lists every route that matches S3 Express addresses, and why the route wins or
     loses. It shows the change that a heal would make, for CloudFormation, Terraform, and the AWS CLI, and everything
@@ -86,14 +87,14 @@ def explain(
         for option, value in {
             "--from-dump": from_dump,
             "--example": example,
-            "--region": region,
-            "--profile": profile,
+            "--region": account.region,
+            "--profile": account.profile,
         }.items():
             if value:
                 raise OptionError(f"--from and {option} cannot be used together", f"leave {option} out")
         _explain_saved(from_scan, named, form)
         return
-    live = LiveOptions((region,) if region else (), profile=profile, external_id=external_id)
+    live = LiveOptions((account.region,) if account.region else (), profile=account.profile, external_id=external_id)
     explained = explain_named(named, Source(from_dump, live=live, example=example), parameters)
     if form is TextFormat.JSON:
         echo(as_explanation_json(explained.explanations), nl=False)

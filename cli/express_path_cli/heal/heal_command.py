@@ -11,6 +11,7 @@ import typer
 from express_path_cli.automation.deployments import Deployment, in_few_lines, own_stacks
 from express_path_cli.automation.stack import StackName
 from express_path_cli.aws import options
+from express_path_cli.aws.account_options import OneAccount, taking
 from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.findings.scan_file import FindingId, read_findings
 from express_path_cli.heal.local import plan_locally
@@ -47,6 +48,7 @@ FromScan = Annotated[
 ]
 
 
+@taking(account=OneAccount)
 def heal(
     *,
     targets: Targets = None,
@@ -56,12 +58,11 @@ def heal(
     verbose: Verbose = False,
     yes: Yes = False,
     stack: StackName = None,
-    region: options.Region = None,
-    profile: options.Profile = None,
+    account: OneAccount,
 ) -> None:
-    """Heal subnets or route tables with the deployed runbook: show the plan, ask, and heal.
+    """Heal subnets or route tables: show the plan, ask, and heal.
 
-    Without a deployed stack, the plan is made with your permissions, and the changes are printed for the AWS CLI,
+    The deployed runbook makes the changes. Without a deployed stack, the plan is made with your permissions, and the changes are printed for the AWS CLI,
     CloudFormation, and Terraform.
 
     Prints the progress, and the command that undoes each run. A heal briefly drops open TCP connections to S3 Express
@@ -74,13 +75,13 @@ def heal(
     """
     named = _checked(targets, from_scan)
     flagged = read_findings(from_scan) if from_scan else []
-    account_region = AccountRegion.of_caller(connect(region, profile))
-    deployment = _deployment(account_region, stack, profile)
+    account_region = AccountRegion.of_caller(connect(account.region, account.profile))
+    deployment = _deployment(account_region, stack, account.profile)
     if deployment:
         check_stop(deployment, starts=not dry_run)
     again = f"--from {shlex.quote(str(from_scan))}" if from_scan else shlex.join(named)
     again += options.as_command_line({"--stack": stack})
-    flagged_here = list(_flagged_here(flagged, account_region, f"express-path heal {again}", profile))
+    flagged_here = list(_flagged_here(flagged, account_region, f"express-path heal {again}", account.profile))
     network = Network(account_region)
     tables = network.targets(named or _existing(network, flagged_here))
     if not tables:

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
-from express_path_cli.automation.selection import members, selecting
 from express_path_cli.aws import options
+from express_path_cli.aws.account_options import Members, taking
 from express_path_cli.aws.judging import denial_line
-from express_path_cli.aws.options import LiveOptions, TableFormat
+from express_path_cli.aws.options import TableFormat
 from express_path_cli.org.check import (
     Artifact,
     CheckReason,
@@ -95,10 +95,10 @@ EndpointPolicyParameter = Annotated[
 ]
 
 
-@selecting(members)
+@taking(members=Members)
 def org_check(
     *,
-    live: LiveOptions,
+    members: Members,
     artifact_bucket_prefix: BucketPrefix = None,
     artifact_key: ArtifactKey = "",
     artifact_account: ArtifactAccount = "",
@@ -109,7 +109,7 @@ def org_check(
     form: options.TableOrJson = TableFormat.TABLE,
     quiet: options.Quiet = False,
 ) -> None:
-    """Before a roll-out to an organization, show what would fail in each account and Region.
+    """Before a roll-out, show what would fail in each account.
 
     It reads AWS Config's recorder, the artifact buckets, the names of the rule and its runbooks, the quota of rules,
     the trust policy of the network account's role, and the policies of endpoints that heals created. What the StackSets
@@ -119,6 +119,7 @@ def org_check(
     Exit status: 0 nothing blocks the roll-out, 1 something does, 2 something could not be read. Standard error names what
     could not be read, and the rest is still reported.
     """
+    live = members.live
     artifact = Artifact(artifact_bucket_prefix, artifact_key, artifact_account) if artifact_bucket_prefix else None
     network_role = NetworkRole(network_role_arn, network_external_id) if network_role_arn else None
     with watching(quiet=quiet) as watch:

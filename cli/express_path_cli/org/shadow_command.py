@@ -18,9 +18,8 @@ from express_path.domain.verdict.annotations import read_annotation
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import ApiError
 from express_path_cli.automation.deployments import Deployment, find_deployments
-from express_path_cli.automation.selection import members, selecting
 from express_path_cli.aws import options
-from express_path_cli.aws.options import LiveOptions
+from express_path_cli.aws.account_options import Members, taking
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.installation.rule import find_rules
 from express_path_cli.terminal.console import echo
@@ -34,13 +33,13 @@ express-path org shadow --role-name express-path/Audit --ou ou-ab12-c3d4e5f6 --r
 """
 
 
-@selecting(members)
+@taking(members=Members)
 def org_shadow(
     *,
-    live: LiveOptions,
+    members: Members,
     quiet: options.Quiet = False,
 ) -> None:
-    """Before a release, show the subnets on which this version judges otherwise than the deployed one.
+    """Before a release, show the subnets whose verdicts change.
 
     It does what a sweep of this version would do in each account and Region, with the parameters of the deployed rule,
     but reports and publishes nothing. It compares its verdicts with the results that AWS Config has stored, which the
@@ -50,6 +49,7 @@ def org_shadow(
     Exit status: 0 every verdict is the same, 1 at least one differs, 2 something could not be read, or no stack was
     found. Standard error names what could not be read, and the rest is still compared.
     """
+    live = members.live
     with watching(quiet=quiet) as watch, TaskPool(live.workers, watch) as task_pool:
         found = find_deployments(live, task_pool)
         judged = [place for _, place in task_pool.run(found.found, lambda row: _judge(row, task_pool.failures))]

@@ -66,7 +66,7 @@ def org_status(
     form: options.TableOrJson = TableFormat.TABLE,
     quiet: options.Quiet = False,
 ) -> None:
-    """After a roll-out to an organization, show the verdicts, what to fix, and which sweeps are overdue.
+    """After a roll-out, show the verdicts and what needs attention.
 
     The verdicts are AWS Config's results in an aggregator, which contains COMPLIANT and NON_COMPLIANT subnets. The
     StackSets show which accounts and Regions should have results, and which stacks are outdated. With --role-name, it

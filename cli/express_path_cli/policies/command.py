@@ -11,6 +11,7 @@ from express_path.domain.network.resources import partition
 from express_path.domain.policies.conditions import is_public_ipv4
 from express_path.domain.policies.keys import KnownContext
 from express_path_cli.aws import options
+from express_path_cli.aws.account_options import OneAccount, taking
 from express_path_cli.aws.judging import JudgedPolicies, denial_line, judge
 from express_path_cli.aws.options import TextFormat
 from express_path_cli.aws.policies import account_policies, policies_in_files
@@ -55,21 +56,21 @@ Addresses = Annotated[
 ]
 
 
+@taking(signed_in=OneAccount)
 def policies(
     *,
     files: Files = None,
     account: OfAccount = False,
-    region: options.Region = None,
-    profile: options.Profile = None,
+    signed_in: OneAccount,
     vpc: VpcId = "",
     endpoint: EndpointId = "",
     address: Addresses = None,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show which policy statements would deny requests to S3 Express once a subnet uses the gateway endpoint.
+    """Show which policy statements would deny requests after a heal.
 
-    Through an endpoint, requests have no aws:SourceIp, but aws:SourceVpce, aws:SourceVpc, and aws:VpcSourceIp. Run this
+    After a heal, requests to S3 Express use the gateway endpoint: they have no aws:SourceIp, but aws:SourceVpce, aws:SourceVpc, and aws:VpcSourceIp. Run this
     before you turn healing on. It evaluates bucket policies, access point policies, identity policies, SCPs, and RCPs.
     What is not given is unknown, and any value of it counts; --region is the endpoint's. This command changes nothing.
 
@@ -78,8 +79,8 @@ def policies(
     if not (files or account):
         raise OptionError("no policies are given", "give files, or --account to read those of your account")
     addresses = tuple(map(_public_address, address or ()))
-    place = AccountRegion.of_caller(connect(region, profile)) if account else None
-    region = place.region if place else region or ""
+    place = AccountRegion.of_caller(connect(signed_in.region, signed_in.profile)) if account else None
+    region = place.region if place else signed_in.region or ""
     known = KnownContext(
         _id("--vpc", "vpc-", vpc),
         _id("--endpoint", "vpce-", endpoint),

@@ -5,20 +5,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from express_path.domain.path.reasons import Reason
-from express_path_cli.findings.baseline import Baseline, comparison_text, notes_on_scope
+from express_path_cli.aws.account_options import ManyAccounts
+from express_path_cli.findings.baseline import Baseline, comparison_text, notes_on_scope, read_baseline
 from express_path_cli.findings.formats import WITH_IGNORED, Format
-from express_path_cli.findings.grouping import Grouping
-from express_path_cli.findings.options import RenderOptions
-from express_path_cli.findings.output import write_result
-from express_path_cli.findings.reading import Scan
+from express_path_cli.findings.grouping import Grouping, parse_grouping
+from express_path_cli.findings.options import RenderOptions, ScanOptions
+from express_path_cli.findings.output import format_of, write_result
+from express_path_cli.findings.reading import Scan, read_earlier, read_now
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import combined
 from express_path_cli.findings.selection import Selection, matches
-from express_path_cli.findings.settings import Settings
+from express_path_cli.findings.settings import Settings, read_settings
 from express_path_cli.findings.split import INDEX, check_folder, write_split
-from express_path_cli.findings.words import NEVER, NEW, parse_words
+from express_path_cli.findings.words import NEVER, NEW, WORDS, parse_words
+from express_path_cli.scan.options import ChangeOptions, OutputOptions, SourceOptions, VerdictOptions
+from express_path_cli.sources.change.change_file import ChangeFile
+from express_path_cli.sources.source import Source
 from express_path_cli.terminal.errors import UNDETERMINED, OptionError, say, show_failures_and_notes
-from express_path_cli.terminal.files import STDOUT
+from express_path_cli.terminal.files import STDOUT, check_output
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,59 @@ class ScanOutput:
     lists_subnets: bool
     split_by: Grouping | None
     settings: Settings
+
+
+def run_scan(
+    source: SourceOptions,
+    change: ChangeOptions,
+    accounts: ManyAccounts,
+    verdicts: VerdictOptions,
+    shown: OutputOptions,
+) -> int:
+    """Make a scan or read an earlier one, write it, and return the exit status. Raise OptionError."""
+    change.check()
+    live = accounts.live
+    change_file = _change_file(change, live.regions)
+    is_elsewhere = source.from_dump or source.example or source.aggregator or live.all_regions
+    if change_file and not (live.regions or is_elsewhere):
+        live = replace(live, regions=change_file.regions)
+    network = Source(source.from_dump, source.aggregator, live, source.example)
+    settings = read_settings(verdicts.parameter)
+    if source.from_scan:  # its file says how it was judged
+        settings = replace(settings, parameters=())
+    show_failures_and_notes((), settings.title, quiet=shown.quiet)
+    grouping = parse_grouping(shown.split_by) if shown.split_by else None
+    if grouping:
+        check_split({"--plan": change.plan, "--format": shown.output_format, "--show": shown.show}, shown.output)
+        output_format = Format.MARKDOWN
+    else:
+        check_output(shown.output)
+        output_format = shown.output_format or format_of(shown.output)
+    # A command to run next reads the file itself, so that what the file sets is still counted.
+    words = tuple(f"{name}={value}" for name, value in settings.given.items())
+    given = ScanOptions(network, words, selected(verdicts.vpc, verdicts.tag), bool(change.plan))
+    asked = ScanOutput(
+        read_baseline(verdicts.baseline) if verdicts.baseline else None,
+        failing_words(verdicts.fail_on),
+        parse_words("--show", shown.show or WORDS, NEW),
+        bool(shown.show),
+        grouping,
+        settings,
+    )
+    check_new(asked, is_compared=bool(verdicts.baseline or source.from_scan or change.plan))
+    if source.from_scan:
+        scan = read_earlier(source.from_scan, given, quiet=shown.quiet)
+        check_earlier(scan.result, asked)
+    else:
+        scan = read_now(given, settings, change_file, quiet=shown.quiet)
+    return write_scan(scan, asked, output_format, shown.output, quiet=shown.quiet)
+
+
+def _change_file(change: ChangeOptions, regions: tuple[str, ...]) -> ChangeFile | None:
+    if change.plan is None:
+        return None
+    program = None if change.no_terraform else change.terraform or ""
+    return ChangeFile(change.plan, regions, change.source, program, is_alone=change.plan_only)
 
 
 def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Path | None, *, quiet: bool) -> int:

@@ -33,8 +33,8 @@ Described = Annotated[
 
 
 def schema(*, described: Described = Schema.SCAN) -> None:
-    """Print the JSON Schema of `scan --format json`, or of the events that the rule publishes.
+    """Print the JSON Schema of a scan, or of the rule's events.
 
-    The schema describes every field. Later versions of express-path may add fields, which do not change schemaVersion.
+    A scan is the output of `scan --format json`. The schema describes every field. Later versions of express-path may add fields, which do not change schemaVersion.
     """
     echo(FILES[described].read_text(encoding="utf-8"), nl=False)

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 import typer
 
 from express_path_cli.automation.deployments import NOT_DEPLOYED
-from express_path_cli.automation.selection import deployments, selecting
 from express_path_cli.aws import options
-from express_path_cli.aws.options import LiveOptions, TextFormat
+from express_path_cli.aws.account_options import Deployments, taking
+from express_path_cli.aws.options import TextFormat
 from express_path_cli.stop.stopping import (
     Start,
     StartedDeployment,
@@ -37,16 +37,16 @@ _STARTED = {
 """What is started for NON_COMPLIANT subnets, by remediation mode."""
 
 
-@selecting(deployments)
+@taking(accounts=Deployments)
 def start(
     *,
     dry_run: DryRun = False,
     yes: Yes = False,
-    live: LiveOptions,
+    accounts: Deployments,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
-    """Allow heals again, after express-path stop, and start those for which AWS Config has no run.
+    """Allow heals again, and start the heals that wait.
 
     Shows since when and by whom heals were stopped, and asks. Then, in modes ON and APPROVAL, AWS Config starts its
     remediation for every subnet that is still NON_COMPLIANT, because AWS does not document whether it would do so by itself. Subnets
@@ -61,6 +61,7 @@ def start(
     some could not be allowed or started, or there is no terminal to ask at. Each failure is a line on standard error, and the
     rest is done.
     """
+    live = accounts.live
     with watching(quiet=quiet) as watch:
         found = find_stops(live, watch)
         planned, unread = plan_starts(found.rows, live.workers, watch)

@@ -7,9 +7,9 @@ from typing import Annotated
 import typer
 
 from express_path_cli.automation.deployments import NOT_DEPLOYED
-from express_path_cli.automation.selection import deployments, selecting
 from express_path_cli.automation.stops import Running, checked_reason
 from express_path_cli.aws import options
+from express_path_cli.aws.account_options import Deployments, taking
 from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.stop.stopping import Stops, StopState, plan_stops, stop_heals
 from express_path_cli.terminal.console import echo
@@ -34,20 +34,20 @@ Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for everyone who
 SCHEMA_VERSION = 1
 
 
-@selecting(deployments)
+@taking(accounts=Deployments)
 def stop(
     *,
     reason: Reason = "",
     wait: Wait = False,
     wait_minutes: WaitMinutes = 45,
     dry_run: DryRun = False,
-    live: LiveOptions,
+    accounts: Deployments,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
-    """Stop all heals of this account and Region or of an organization, including heals that are already running.
+    """Stop all heals, including those that are already running.
 
-    It asks nothing. Acts on every stack of express-path, whatever its rule is called, also if parts of it are missing; with
+    It asks nothing. Acts on every stack of express-path in this account and Region, whatever its rule is called, also if parts of it are missing; with
     --organization, on each stack that a StackSet of the roll-out deployed. It assumes the stack's StopRole, and records who stopped, when, and why. First,
     heals are stopped everywhere; then it waits until no run is between its last check and its change, at most five minutes.
     Runs end at their next check and do not fail. Undo still works. A second stop keeps the record of the first one.
@@ -59,6 +59,7 @@ def stop(
     --wait, a run is still in progress. Each of them is a line on standard error, and the rest is stopped. With --dry-run:
     0 all would be stopped, or are.
     """
+    live = accounts.live
     text = checked_reason(reason)
     limit = timedelta(minutes=wait_minutes) if wait else None
     with watching(quiet=quiet) as watch:

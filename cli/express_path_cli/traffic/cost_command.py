@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from express_path_cli.aws import options
-from express_path_cli.aws.options import LiveOptions, TableFormat
+from express_path_cli.aws.account_options import ManyAccounts, taking
+from express_path_cli.aws.options import TableFormat
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.selection import Selection, evaluate_all
 from express_path_cli.nat.crossed_nats import CrossedNat, NatKind, crossed_nats
@@ -66,14 +67,10 @@ FlowLogs = Annotated[
 ]
 
 
+@taking(accounts=ManyAccounts)
 def cost(
     *,
-    region: options.Regions = None,
-    all_regions: options.AllRegions = False,
-    profile: options.Profile = None,
-    organization: options.AllAccounts = False,
-    role_name: options.RoleName = None,
-    external_id: options.ExternalId = "",
+    accounts: ManyAccounts,
     parameter: options.Parameters = None,
     days: Days = 30,
     price_per_gb: PricePerGb = None,
@@ -81,13 +78,13 @@ def cost(
     form: options.TableOrJson = TableFormat.TABLE,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show an upper bound of what S3 Express costs at the NAT gateways on flagged paths.
+    """Show an upper bound of what S3 Express costs at NAT gateways.
 
-    The metrics of NAT gateways do not record destinations, so this is an upper bound; --flow-logs measures the share
+    Counts the NAT gateways on flagged paths. Their metrics do not record destinations, so this is an upper bound; --flow-logs measures the share
     of S3 Express. A gateway endpoint saves these costs, but not the hourly charges. Exit status: 0 done, 2 something
     could not be determined; standard error names it, and the rest is still reported.
     """
-    live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id)
+    live = accounts.live
     source, parameters = Source(live=live), options.rule_parameters(parameter)
     counted = CostOptions(window(datetime.now(UTC), days), price_per_gb, flow_logs)
     with watching(quiet=quiet) as watch, TaskPool(live.workers, watch) as task_pool:

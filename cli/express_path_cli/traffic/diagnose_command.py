@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from express_path_cli.aws import options
-from express_path_cli.aws.options import LiveOptions, TextFormat
+from express_path_cli.aws.account_options import ManyAccounts, taking
+from express_path_cli.aws.options import TextFormat
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.findings.row import rows_of
 from express_path_cli.findings.selection import Selection, evaluate_all, evaluators
@@ -71,15 +72,11 @@ Since = Annotated[
 Until = Annotated[str | None, _when("--to", metavar="TIME", help="The end. Default: now.")]
 
 
+@taking(accounts=ManyAccounts)
 def diagnose(
     *,
     named: Named = None,
-    region: options.Regions = None,
-    all_regions: options.AllRegions = False,
-    profile: options.Profile = None,
-    organization: options.AllAccounts = False,
-    role_name: options.RoleName = None,
-    external_id: options.ExternalId = "",
+    accounts: ManyAccounts,
     parameter: options.Parameters = None,
     hours: Hours = None,
     since: Since = None,
@@ -87,12 +84,12 @@ def diagnose(
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
-    """Show whether a NAT gateway on a flagged path is at its limit, with a chart.
+    """Show whether a NAT gateway on a flagged path is at its limit.
 
-    Its metrics do not tell how much of the traffic is that of S3 Express. Symptoms are flat throughput, port allocation errors, dropped packets, and peaks near a NAT gateway's maximum. Exit
+    Shows a chart of each. Its metrics do not tell how much of the traffic is that of S3 Express. Symptoms are flat throughput, port allocation errors, dropped packets, and peaks near a NAT gateway's maximum. Exit
     status: 0 none, 1 some, 2 something could not be determined; standard error names it, and the rest is reported.
     """
-    live = LiveOptions(options.unique(region), all_regions, profile, organization, role_name, external_id)
+    live = accounts.live
     source, parameters = Source(live=live), options.rule_parameters(parameter)
     during = timing(datetime.now(UTC), hours, since, until)
     with watching(quiet=quiet) as watch:

@@ -11,9 +11,9 @@ from express_path.adapters.unhealed import waiting_problem
 from express_path.domain.heal.ledger import StartedBy
 from express_path_cli.automation.deployments import NOT_DEPLOYED
 from express_path_cli.automation.ledger import HealState, PastHeal
-from express_path_cli.automation.selection import deployments, selecting
 from express_path_cli.aws import options
-from express_path_cli.aws.options import LiveOptions, TableFormat
+from express_path_cli.aws.account_options import Deployments, taking
+from express_path_cli.aws.options import TableFormat
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import UNDETERMINED, one_line, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
@@ -145,23 +145,24 @@ Since = Annotated[
 ]
 
 
-@selecting(deployments)
+@taking(accounts=Deployments)
 def heals(
     *,
     vpc: VpcIds = None,
     since: Since = None,
-    live: LiveOptions,
+    accounts: Deployments,
     form: options.TableOrJson = TableFormat.TABLE,
     quiet: options.Quiet = False,
 ) -> None:
-    """List past heals: what each one changed, when, in which run, its state, and the command that undoes it.
+    """List past heals, and the command that undoes each of them.
 
-    The newest heal is first. Reads the ledger of each stack, and who started each run from Systems Manager, which lists runs
+    Shows what each heal changed, when, in which run, and its state. The newest heal is first. Reads the ledger of each stack, and who started each run from Systems Manager, which lists runs
     for a limited time. In modes ON and APPROVAL, it also names the subnets that could be healed and for which AWS Config has
     started no run for a day. Changes nothing.
 
     Exit status: 0 listed, or there is no stack; 2 a ledger could not be read.
     """
+    live = accounts.live
     start = parse_since(since)
     with watching(quiet=quiet) as watch:
         found = find_heals(live, watch).only(lambda heal: not vpc or heal.run.vpc_id in vpc)

@@ -7,10 +7,10 @@ from typing import Annotated
 import typer
 
 from express_path_cli.automation.deployments import NOT_DEPLOYED
-from express_path_cli.automation.selection import deployments, selecting
 from express_path_cli.automation.stack import StackName
 from express_path_cli.aws import options
-from express_path_cli.aws.options import LiveOptions, TextFormat
+from express_path_cli.aws.account_options import Deployments, taking
+from express_path_cli.aws.options import TextFormat
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, show_failures_and_notes
 from express_path_cli.terminal.files import json_document
@@ -45,7 +45,7 @@ MOST_NAMED = 3
 """How many route tables a question names."""
 
 
-@selecting(deployments)
+@taking(accounts=Deployments)
 def undo(
     *,
     run_ids: RunIds = None,
@@ -53,7 +53,7 @@ def undo(
     dry_run: DryRun = False,
     yes: Yes = False,
     stack: StackName = None,
-    live: LiveOptions,
+    accounts: Deployments,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
@@ -68,6 +68,7 @@ def undo(
     Exit status: 0 all are undone, or with --dry-run all can be; 1 some cannot be undone, or declined; 2 something could not
     be read, there is no stack, or there is no terminal to ask at.
     """
+    live = accounts.live
     start = parse_since(since)
     if bool(run_ids) == bool(start):
         raise OptionError("give either runs or --since", "express-path heals lists heals")

@@ -41,7 +41,7 @@ Files = Annotated[
 
 
 def bench_add(*, files: Files, output: shared.Output = None) -> None:
-    """Add what several machines measured at the same time into one result.
+    """Add what several machines measured into one result.
 
     Start the same command on machines of one type at the same time, with long steps. Requests, connections, and rates are
     added. Percentiles are those of all requests together, from the histograms in the files; of CPU, lag, and server

@@ -47,7 +47,7 @@ def bench_compare(
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
-    """Compare measurements: what limits each, and how throughput and latency differ, with charts.
+    """Compare measurements: what limits each, and how they differ.
 
     The first file is the base of all ratios, so give the measurement before a heal first. Each measurement has the name
     of its file.

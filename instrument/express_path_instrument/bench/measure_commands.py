@@ -77,7 +77,7 @@ def _command(kind: Kind, what: str, reads: str, read: str) -> Callable[..., None
         with bench_session(where, how, quiet=quiet) as session:
             shared.show(measure_closed_loop(session, kind, numbers), output)
 
-    measure.__doc__ = f"""Measure {what} a bucket: throughput and latency by the number of connections.
+    measure.__doc__ = f"""Measure {what} a bucket: throughput and latency.
 
     Each connection {reads} the next object as soon as it has {read} one (a closed loop). The objects are the command's
     own, and it deletes them at the end, also after Ctrl-C. A failed request makes the result invalid. Exit status: 0
@@ -136,7 +136,7 @@ def bench_open(
     output: shared.Output = None,
     quiet: Quiet = False,
 ) -> None:
-    """Measure latency and throttling at constant request rates, as when users do not wait for each other.
+    """Measure latency and throttling at constant request rates.
 
     The latency counts from the time at which a request was to be sent. If the server stalls, the requests that had to
     wait show it, which a closed loop hides. The file has the status codes of each second. Exit status: 0 measured,
