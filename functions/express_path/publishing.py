@@ -15,7 +15,7 @@ from express_path.domain.verdict.fanout import ResourceType
 from express_path.domain.verdict.summary import Summary
 from express_path.evaluation import Evaluation
 from express_path.events.schema import Fault, PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
-from express_path.events.writer import Entry, changed_entry, completed_entry, snapshot_entries, timestamp
+from express_path.events.writer import EventEntry, changed_entry, completed_entry, snapshot_entries, timestamp
 
 StoredResults = Mapping[str, StoredResult] | None
 """The results that AWS Config had before, by subnet; None if they could not be read."""
@@ -49,7 +49,7 @@ class Publication:
         self._remedies = Remedies([evaluation.evaluator] if evaluation.evaluator else [])
         self._parts = 0
 
-    def changes(self, subnet_ids: Collection[str]) -> Iterator[Entry]:
+    def changes(self, subnet_ids: Collection[str]) -> Iterator[EventEntry]:
         """Yield a VerdictChanged for each of these subnets whose compliance or reason changed."""
         wanted = set(subnet_ids)
         for verdict in self.evaluation.verdicts:
@@ -83,14 +83,14 @@ class Publication:
             and is_accepted(self._remedies.of(verdict))
         }
 
-    def snapshot(self) -> Iterator[Entry]:
+    def snapshot(self) -> Iterator[EventEntry]:
         """Yield the parts of the snapshot of all verdicts."""
         self._parts = 0
         for entry in snapshot_entries(self.run, map(self._published, self.evaluation.everything)):
             self._parts += 1
             yield entry
 
-    def completed(self, summary: Summary, waiting: tuple[str, ...] | None, faults: Sequence[Fault]) -> Entry:
+    def completed(self, summary: Summary, waiting: tuple[str, ...] | None, faults: Sequence[Fault]) -> EventEntry:
         """Return the end of the sweep, after its snapshot, with the subnets that wait for a heal."""
         return completed_entry(SweepCompleted(self.run, self._parts, summary, waiting, faults))
 

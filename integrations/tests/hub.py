@@ -18,7 +18,7 @@ from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path.domain.verdict.summary import Summary
 from express_path.events.schema import PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
-from express_path.events.writer import Entry, changed_entry, completed_entry
+from express_path.events.writer import EventEntry, changed_entry, completed_entry
 from express_path_integrations.handlers.security_hub import compose_services, handler
 from express_path_integrations.updating import IntegrationServices
 from tests.support.rule import RULE, Context
@@ -90,7 +90,7 @@ class Hub:
         """Return the event at the end of a sweep."""
         return self.event(completed_entry(SweepCompleted(self.run(time), 1, Summary(0, {}, {}))))
 
-    def event(self, entry: Entry) -> dict[str, Any]:
+    def event(self, entry: EventEntry) -> dict[str, Any]:
         """Return an event as EventBridge delivers it."""
         return {
             "version": "0",

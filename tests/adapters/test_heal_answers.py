@@ -10,7 +10,7 @@ from express_path.domain.heal.claims import NextStep
 from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy, TableRecord, TableState
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import NONE, Blocker, HealSettings, Plan
-from express_path.domain.heal.undo import Undo, UndoFact, UndoFactCode
+from express_path.domain.heal.undo import UndoFact, UndoFactCode, UndoPlan
 from tests.support.heal_situation import TO_NAT, network, planned
 from tests.support.make import endpoint, route
 
@@ -76,7 +76,7 @@ HEAL = RunRecord("run-1", RunKind.HEAL, StartedBy.PERSON, "111122223333", "subne
     ("undo", "moves", "lines"),
     [
         (
-            Undo(HEAL, associated=True, is_live=True),
+            UndoPlan(HEAL, associated=True, is_live=True),
             (UndoFact(UndoFactCode.MOVE, "subnet-1", "use nat-1 (NAT_GATEWAY)"),),
             [
                 "rtb-1 will no longer use vpce-1",
@@ -84,16 +84,20 @@ HEAL = RunRecord("run-1", RunKind.HEAL, StartedBy.PERSON, "111122223333", "subne
                 "subnet-1 will use nat-1 (NAT_GATEWAY)",
             ],
         ),
-        (Undo(HEAL, associated=False, is_live=False), (), ["rtb-1 does not use vpce-1", "vpce-1 was already deleted"]),
         (
-            Undo(HEAL, associated=False, is_live=True, kept="rtb-2 uses it"),
+            UndoPlan(HEAL, associated=False, is_live=False),
+            (),
+            ["rtb-1 does not use vpce-1", "vpce-1 was already deleted"],
+        ),
+        (
+            UndoPlan(HEAL, associated=False, is_live=True, kept="rtb-2 uses it"),
             (),
             ["rtb-1 does not use vpce-1", "vpce-1 stays: rtb-2 uses it"],
         ),
     ],
     ids=["all of it", "nothing left", "endpoint stays"],
 )
-def test_answer_to_an_undo(undo: Undo, moves: tuple[UndoFact, ...], lines: list[str]) -> None:
+def test_answer_to_an_undo(undo: UndoPlan, moves: tuple[UndoFact, ...], lines: list[str]) -> None:
     """What later steps need is text, and never empty; the details and the summary say what is left to do."""
     answer = undo_answer(undo, undo.change, "ledger", NOW, moves)
     details = answer.pop("details")

@@ -15,7 +15,7 @@ from config_rule_sandbox.service_quotas.quotas import applied_quotas
 from express_path.adapters.aws import Aws
 from express_path.adapters.heal_reader import ENDED, evidence_for, failed_steps, has_ended, shown_input, shown_inputs
 from express_path.adapters.network_reader import SnapshotReader
-from express_path.domain.heal.failures import Failure
+from express_path.domain.heal.failures import StepFailure
 from express_path.domain.heal.preflight import (
     ENDPOINT_QUOTA,
     ROUTE_QUOTA,
@@ -246,7 +246,7 @@ def test_failed_steps_after_a_long_loop_are_read_too(ssm: Any) -> None:
         last = {"StepExecutions": [ended("confirmPlan", 2, "TimedOut")]}
         stub.add_response("describe_automation_step_executions", last, {**asked, "NextToken": "2"})
         found = failed_steps(ssm, RUN)
-    assert found == [Failure(name, "", "", f"{name} failed") for name in ("confirmPlan", "recordFailed")]
+    assert found == [StepFailure(name, "", "", f"{name} failed") for name in ("confirmPlan", "recordFailed")]
 
 
 @pytest.mark.parametrize("shown", ["Approve?\nPlan: 1", '"Approve?\nPlan: 1"', r'"Approve?\nPlan: 1"'])

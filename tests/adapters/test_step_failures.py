@@ -5,7 +5,7 @@ import json
 import pytest
 
 from express_path.adapters.step_failures import RaisedError, failure_answer, failure_of
-from express_path.domain.heal.failures import Failure
+from express_path.domain.heal.failures import StepFailure
 from express_path.domain.heal.records import Blocker, Concern
 from express_path.errors import ApiError, BlockedError, ClaimHeldError, ExpressPathError
 
@@ -95,7 +95,9 @@ def test_a_blocked_heal_is_one_failure_whatever_its_evidence_says() -> None:
         "patches": {"cli": ODD},
     }
     failure = failure_of("makePlan", raised(BlockedError(plan, ODD)))
-    assert failure == Failure("makePlan", "BLOCKED", "subnet-1", ODD, "", (concern,), (concern, concern), {"cli": ODD})
+    assert failure == StepFailure(
+        "makePlan", "BLOCKED", "subnet-1", ODD, "", (concern,), (concern, concern), {"cli": ODD}
+    )
     answer = failure_answer("run-1", [failure])
     assert [found["blockers"][0]["evidence"] for found in answer["failures"]] == [ODD]
     assert answer["message"].endswith(f"--- cli\n{ODD}")
@@ -108,7 +110,7 @@ def test_a_blocked_heal_is_one_failure_whatever_its_evidence_says() -> None:
 def test_an_error_of_another_form_is_the_evidence_as_it_is(message: str) -> None:
     """A function of another version may raise it, or Python."""
     text = json.dumps({"errorMessage": message, "errorType": "KeyError"})
-    assert failure_of("makePlan", text) == Failure("makePlan", "KeyError", "", f"KeyError: {message}")
+    assert failure_of("makePlan", text) == StepFailure("makePlan", "KeyError", "", f"KeyError: {message}")
     assert failure_of("makePlan", json.dumps({"errorMessage": message})).evidence == message
 
 

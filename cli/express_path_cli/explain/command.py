@@ -12,7 +12,7 @@ from rich.text import Text
 
 from express_path.adapters.heal_answers import plan_fields
 from express_path.adapters.serialization import capacity_answer, verdict_answer
-from express_path.domain.heal.records import Action, Blocker, Concern
+from express_path.domain.heal.records import Blocker, Concern, PlanAction
 from express_path.domain.path.reasons import Reason
 from express_path.domain.remedy.texts import PAGES, Remedy, general_remedy
 from express_path.domain.verdict.annotations import MEANINGS
@@ -194,8 +194,8 @@ def _explanation_fields(explanation: Explanation) -> dict[str, Any]:
         "isMainRouteTable": explanation.is_main,
         "contests": [_route_selection(selection) for selection in explanation.route_selections],
         "capacity": [capacity_answer(capacity) for capacity in explanation.capacities],
-        "plan": plan_fields(explanation.proposal.plan),
-        "unchecked": list(explanation.proposal.unchecked),
+        "plan": plan_fields(explanation.local_plan.plan),
+        "unchecked": list(explanation.local_plan.unchecked),
         "notes": list(explanation.notes),
         "alike": list(explanation.alike),
     }
@@ -247,12 +247,12 @@ def _candidate_fields(candidate: CandidateRoute) -> dict[str, Any]:
 _TOOL_NAMES = {"cloudFormation": "CloudFormation", "terraform": "Terraform", "cli": "AWS CLI"}
 _SKIPS_ENDPOINTS = "without gateway endpoints: the traffic has already crossed a possible NAT instance"
 _ACTIONS = {
-    Action.NOTHING_TO_DO: "Nothing to heal: the path to S3 Express does not cross a NAT.",
-    Action.ASSOCIATE: "A heal would associate the route table with the VPC's gateway endpoint.",
-    Action.CREATE_AND_ASSOCIATE: (
+    PlanAction.NOTHING_TO_DO: "Nothing to heal: the path to S3 Express does not cross a NAT.",
+    PlanAction.ASSOCIATE: "A heal would associate the route table with the VPC's gateway endpoint.",
+    PlanAction.CREATE_AND_ASSOCIATE: (
         "A heal would create a gateway endpoint, which is free of charge, and associate the route table with it."
     ),
-    Action.BLOCKED: "This heal is blocked:",
+    PlanAction.BLOCKED: "This heal is blocked:",
 }
 
 
@@ -270,7 +270,7 @@ def as_explanation(explanation: Explanation) -> RenderableType:
 
 def as_patches(explanation: Explanation) -> RenderableType:
     """Return the command of the remedy and the patches of a heal. Print them without wrapping: they are copied."""
-    remedy, patches = explanation.row.remedy, explanation.proposal.plan.patches
+    remedy, patches = explanation.row.remedy, explanation.local_plan.plan.patches
     command = [Text(), Text(remedy.command)] if remedy and remedy.command and not patches else []
     sections = (
         [Text(), Text.from_markup(f"[bold]Patch for {_TOOL_NAMES[tool]}[/bold]"), Text(patch.rstrip("\n"))]
@@ -375,7 +375,7 @@ def _candidate_line(candidate: CandidateRoute) -> str:
 
 
 def _healing(explanation: Explanation) -> Iterator[RenderableType]:
-    plan, unchecked = explanation.proposal.plan, explanation.proposal.unchecked
+    plan, unchecked = explanation.local_plan.plan, explanation.local_plan.unchecked
     yield from _heading("Healing")
     yield _line(escape(_action_text(explanation)), 2)
     for label, style, findings in (("blocked by", "red", plan.blockers), ("warning", "yellow", plan.warnings)):
@@ -394,8 +394,8 @@ def _notes(explanation: Explanation) -> Iterator[RenderableType]:
 
 def _action_text(explanation: Explanation) -> str:
     """Return what a heal would do; an unknown path may cross a NAT, and a heal does not fix traffic that AWS drops."""
-    action, reason = explanation.proposal.plan.action, explanation.row.reason
-    if action is Action.NOTHING_TO_DO and reason in (Reason.UNRESOLVED_EGRESS, Reason.DROPPED):
+    action, reason = explanation.local_plan.plan.action, explanation.row.reason
+    if action is PlanAction.NOTHING_TO_DO and reason in (Reason.UNRESOLVED_EGRESS, Reason.DROPPED):
         return "A heal would change nothing."
     return _ACTIONS[action]
 

@@ -19,7 +19,7 @@ from express_path.domain.path.routing import RoutedBlocks, RoutingIndex, contain
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.verdict.capacity import Capacity, capacities, carrying_hops
 from express_path.domain.verdict.parameters import RuleParameters
-from express_path_cli.automation.planning import Proposal, propose
+from express_path_cli.automation.planning import LocalPlan, plan_heal
 from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.findings.row import Row, rows_of
 from express_path_cli.sources.named import ViewedSubnet, named_subnets, vpc_of
@@ -216,7 +216,7 @@ class Explanation:
     is_main: bool
     route_selections: list[RouteSelection]
     capacities: list[Capacity]
-    proposal: Proposal
+    local_plan: LocalPlan
     notes: tuple[str, ...] = ()
     alike: tuple[str, ...] = ()
 
@@ -246,7 +246,7 @@ def explain_named(named: str, source: Source, parameters: RuleParameters) -> Exp
     with locating_errors(account_region):
         views = views_of([_read_vpc(named, account_region, live.external_id, parameters)])
     explanations = _explained_paths(named_subnets(views, named, ""), parameters, account_region)
-    failed = {str(failure): failure for explanation in explanations if (failure := explanation.proposal.failure)}
+    failed = {str(failure): failure for explanation in explanations if (failure := explanation.local_plan.failure)}
     return Explained(explanations, [Failure(error.where, error.error) for error in failed.values()])
 
 
@@ -304,7 +304,7 @@ def _explained(
         is_main=table is not None and not _is_explicit(table, subnet_id),
         route_selections=route_selections(tracer),
         capacities=capacities(carrying_hops(row.reason, row.path), snapshot),
-        proposal=propose(evaluator, row, account_region),
+        local_plan=plan_heal(evaluator, row, account_region),
         notes=(*_proxies(snapshot, row.vpc_id), *_dns64_servers(table, subnet), *notes),
         alike=alike,
     )

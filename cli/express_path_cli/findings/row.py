@@ -175,9 +175,9 @@ def combined(rows: Sequence[Row]) -> list[Row]:
     groups: defaultdict[Hashable, list[Row]] = defaultdict(list)
     for row in rows:
         if row.remedy and (row.remedy.endpoint or not all(map(known_id, (row.subnet_id, row.route_table_id or "-")))):
-            groups[change_key(row)].append(row)
+            groups[fix_key(row)].append(row)
     remedies = {key: _joint_remedy(worst_first(group)) for key, group in groups.items()}
-    return [replace(row, remedy=remedies[key]) if (key := change_key(row)) in remedies else row for row in rows]
+    return [replace(row, remedy=remedies[key]) if (key := fix_key(row)) in remedies else row for row in rows]
 
 
 def _joint_remedy(rows: Sequence[Row]) -> Remedy | None:
@@ -240,7 +240,7 @@ def worst_first(rows: Iterable[Row]) -> list[Row]:
     return sorted(rows, key=lambda row: (SEVERITY_ORDER[row.reason], row.route_table_id or "", row.subnet_id))
 
 
-def change_key(row: Row) -> Hashable:
+def fix_key(row: Row) -> Hashable:
     """Return what rows have in common that are changed together; None if nothing has to change."""
     if row.remedy is None:
         return None

@@ -129,7 +129,7 @@ class _Endpoint(Struct, rename="camel", kw_only=True):
     tags: dict[str, str]
 
 
-class _Change(Struct, kw_only=True):
+class _SavedFix(Struct, kw_only=True):
     text: Text
     note: str = ""
     command: str = ""
@@ -181,7 +181,7 @@ class _Scan(EarlierScan, kw_only=True):
     not_read: tuple[_Failure, ...]
     notes: tuple[str, ...]
     not_selected: tuple[_NotSelected, ...]
-    changes: tuple[_Change, ...]
+    changes: tuple[_SavedFix, ...]
     subnets: tuple[_Row, ...]
     set_parameters: tuple[_SetParameter, ...] = ()
     account_names: dict[str, str] = msgspec.field(default_factory=dict)
@@ -191,25 +191,25 @@ class _Scan(EarlierScan, kw_only=True):
     replaced: tuple[PastRow, ...] = ()
 
 
-class _PlannedRow(_RowFields, kw_only=True):
-    """A subnet as a plan leaves it. It has an address, or AWS has given it an id."""
+class _ChangedRow(_RowFields, kw_only=True):
+    """A subnet as a change leaves it. It has an address, or AWS has given it an id."""
 
     account_id: Word
     vpc_id: OptionalWord = ""
     subnet_id: SubnetId | None = None
 
 
-class _PlannedEndpoint(_Endpoint, kw_only=True):
+class _ChangedEndpoint(_Endpoint, kw_only=True):
     id: Word | None = None
     vpc_id: Word
     route_table_ids: tuple[Word, ...]
 
 
-class _PlannedChange(_Change, kw_only=True):
-    endpoint: _PlannedEndpoint | None = None
+class _ChangedFix(_SavedFix, kw_only=True):
+    endpoint: _ChangedEndpoint | None = None
 
 
-class _PlannedHub(_Hub, kw_only=True):
+class _ChangedHub(_Hub, kw_only=True):
     account_id: Word
     vpc_id: Word
     route_table_ids: tuple[Word, ...]
@@ -217,13 +217,13 @@ class _PlannedHub(_Hub, kw_only=True):
     gateway_id: Word
 
 
-class _PlannedNotSelected(_NotSelected, kw_only=True):
+class _ChangedNotSelected(_NotSelected, kw_only=True):
     account_id: Word
     region: Word
     subnet_ids: tuple[Word, ...]
 
 
-class _PlannedPastRow(PastRow, kw_only=True):
+class _ChangedPastRow(PastRow, kw_only=True):
     account_id: Word
     region: Word
     subnet_id: Word
@@ -237,16 +237,16 @@ class _TableChange(Struct, rename="camel"):
     address: Word | None = None
 
 
-class _PlannedScan(_Scan, kw_only=True):
-    """The document of the scan of a plan. Instead of an id that AWS has not given yet, it has an address."""
+class _ChangedScan(_Scan, kw_only=True):
+    """The document of the scan of a change. Instead of an id that AWS has not given yet, it has an address."""
 
-    not_selected: tuple[_PlannedNotSelected, ...]
-    hubs: tuple[_PlannedHub, ...] = ()
-    changes: tuple[_PlannedChange, ...]
-    subnets: tuple[_PlannedRow, ...]  # type: ignore[assignment]
-    fixed: tuple[_PlannedPastRow, ...] | UnsetType = UNSET
-    unknown: tuple[_PlannedPastRow, ...] = ()
-    replaced: tuple[_PlannedPastRow, ...] = ()
+    not_selected: tuple[_ChangedNotSelected, ...]
+    hubs: tuple[_ChangedHub, ...] = ()
+    changes: tuple[_ChangedFix, ...]
+    subnets: tuple[_ChangedRow, ...]  # type: ignore[assignment]
+    fixed: tuple[_ChangedPastRow, ...] | UnsetType = UNSET
+    unknown: tuple[_ChangedPastRow, ...] = ()
+    replaced: tuple[_ChangedPastRow, ...] = ()
     plan: tuple[str, ...]
     undecided: tuple[str, ...]
     route_tables: tuple[_TableChange, ...]
@@ -260,7 +260,7 @@ def read_saved(file: Path) -> tuple[Result, ScanOptions]:
     """
     document = read_json(file, WRITTEN_BY)
     with faults_in(file, WRITTEN_BY):
-        earlier = read_part(_PlannedScan if "plan" in document else _Scan, document)
+        earlier = read_part(_ChangedScan if "plan" in document else _Scan, document)
         del document  # of an organization, it is large
         result = _result(earlier)
     totals = earlier.totals
@@ -278,7 +278,7 @@ def read_saved(file: Path) -> tuple[Result, ScanOptions]:
 
 def _result(earlier: _Scan) -> Result:
     coverage = earlier.coverage
-    remedies = [_remedy(change, f"changes[{place}]") for place, change in enumerate(earlier.changes)]
+    remedies = [_remedy(fix, f"changes[{place}]") for place, fix in enumerate(earlier.changes)]
     set_parameters = {parameter.name: SetParameter(*astuple(parameter)) for parameter in earlier.set_parameters}
     found = (replace(_row(row, remedies), set_by=_set_by(row, set_parameters)) for row in earlier.subnets)
     rows = combined(sorted(found, key=lambda row: row.key))
@@ -296,14 +296,14 @@ def _result(earlier: _Scan) -> Result:
         filters=coverage.filters,
         comparison=None if earlier.fixed is UNSET else _comparison(earlier, rows),
         listed=listed,
-        change=_change_findings(earlier, rows) if isinstance(earlier, _PlannedScan) else None,
+        change=_change_findings(earlier, rows) if isinstance(earlier, _ChangedScan) else None,
         account_names=earlier.account_names,
         hubs=list(map(_hub, earlier.hubs)),
         set_parameters=list(set_parameters.values()),
     )
 
 
-def _set_by(row: _Row | _PlannedRow, set_parameters: Mapping[str, SetParameter]) -> SetParameter | None:
+def _set_by(row: _Row | _ChangedRow, set_parameters: Mapping[str, SetParameter]) -> SetParameter | None:
     """Return the parameter of the configuration file that sets the compliance of a subnet. Raise RecordError if there is none."""
     if row.set_by and row.set_by not in set_parameters:
         raise RecordError(str(row.subnet_id), "setBy", row.set_by, "the name of one of setParameters")
@@ -329,7 +329,7 @@ def _id(text: str, field: str) -> str:
     return NewId(text) if wrong_form(text, field) else text
 
 
-def _change_findings(earlier: _PlannedScan, rows: Sequence[Row]) -> ChangeFindings:
+def _change_findings(earlier: _ChangedScan, rows: Sequence[Row]) -> ChangeFindings:
     """Return what the plan changes. Its findings are compared with those before it already."""
     tables = [
         TableChange(table.route_table_id, table.address or "", table.before, table.after)
@@ -360,7 +360,7 @@ def _parameters(values: Mapping[str, str]) -> RuleParameters:
         raise RecordError("parameters", error.name, error.value, error.allowed) from error
 
 
-def _row(row: _Row | _PlannedRow, remedies: Sequence[Remedy]) -> Row:
+def _row(row: _Row | _ChangedRow, remedies: Sequence[Remedy]) -> Row:
     subnet_id = row.subnet_id or NewId(row.address or "")
     if not subnet_id:
         raise RecordError(DOCUMENT, "address", row.address, "the address of a subnet without an id")
@@ -400,15 +400,15 @@ def _hops(path: Iterable[_Hop]) -> tuple[Hop, ...]:
     return tuple(Hop(hop.kind, hop.id, hop.destination) for hop in path)
 
 
-def _remedy(change: _Change, place: str) -> Remedy:
+def _remedy(fix: _SavedFix, place: str) -> Remedy:
     """Return what to do. With an endpoint, the text, the commands, and the patches are made from it again."""
     return Remedy(
-        change.text,
-        "" if change.endpoint else _command(change.command, place),
-        change.url,
-        note=change.note,
-        endpoint=_endpoint(change.endpoint) if change.endpoint else None,
-        owner=change.owner,
+        fix.text,
+        "" if fix.endpoint else _command(fix.command, place),
+        fix.url,
+        note=fix.note,
+        endpoint=_endpoint(fix.endpoint) if fix.endpoint else None,
+        owner=fix.owner,
     )
 
 

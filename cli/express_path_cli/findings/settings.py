@@ -36,7 +36,7 @@ _BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class IgnoreEntry:
     """Findings to ignore: of rows that have all these values. They count again after the day `ignored.expires`, in UTC."""
 
     values: Mapping[str, str]
@@ -60,7 +60,7 @@ class Settings:
 
     file: Path | None = None
     parameters: tuple[SetParameter, ...] = ()
-    entries: tuple[Entry, ...] = ()
+    entries: tuple[IgnoreEntry, ...] = ()
     account_names: Mapping[str, str] = field(default_factory=dict)
     given: Mapping[str, str] = field(default_factory=dict)
 
@@ -101,7 +101,7 @@ class Settings:
         effects = [f"{parameter} {parameter.effect}" for parameter in parameters]
         return Applied(marked, [*self.title, *effects, *self.not_in_force(), *self._notes(marked, today)])
 
-    def _marked(self, row: Row, valid: Sequence[Entry]) -> Row:
+    def _marked(self, row: Row, valid: Sequence[IgnoreEntry]) -> Row:
         entry = next((entry for entry in valid if entry.matches(row)), None)
         return replace(row, ignored=entry.ignored) if entry else row
 
@@ -250,7 +250,7 @@ def _check_day(where: str, expires: date) -> None:
         )
 
 
-def _entry(where: str, found: _Entry) -> Entry:
+def _entry(where: str, found: _Entry) -> IgnoreEntry:
     _check_visible(where, found)
     given = {
         "subnet_id": found.subnet,
@@ -263,7 +263,7 @@ def _entry(where: str, found: _Entry) -> Entry:
     if not values.keys() - {"reason"}:
         raise OptionError(f"{where}: does not say what to ignore", "add one of subnet, route-table, vpc, account")
     _check_day(where, found.expires)
-    return Entry(values, Ignored(_in_line(found.reason), found.expires))
+    return IgnoreEntry(values, Ignored(_in_line(found.reason), found.expires))
 
 
 def _in_line(text: str) -> str:

@@ -20,8 +20,8 @@ from express_path_cli.findings.formats.csv import as_csv
 from express_path_cli.findings.formats.markdown import LINKING, plain, table
 from express_path_cli.findings.grouping import UNOWNED, Grouping, Values, group_record, groups, owner_text, owners_of
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import Row, change_key, worst_first
-from express_path_cli.findings.worklist import changes_of, worklist
+from express_path_cli.findings.row import Row, fix_key, worst_first
+from express_path_cli.findings.worklist import fixes_of, worklist
 from express_path_cli.terminal.errors import OptionError
 from express_path_cli.terminal.files import to_json, write_file
 from express_path_cli.terminal.tables import aligned, printable
@@ -39,7 +39,7 @@ _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9]|lpt[0-9])(\..*)?", re.IGNOREC
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
+class _SharedEndpoint:
     """Route tables of a VPC that need the same endpoint, who changes each of them, and who creates the endpoint.
 
     rows: the worst first. creator: the owner who also has the CloudFormation template, because a template lists all route
@@ -96,7 +96,7 @@ class _Split:
         rows = [*result.rows, *result.unlisted]
         self._owners, self._groups = owners_of(rows, grouping), groups(rows, grouping)
         self._names = _folder_names([group.values for group in self._groups])
-        self._changes = dict(self._find_changes())
+        self._shared_endpoints = dict(self._find_shared_endpoints())
 
     def files(self) -> Iterator[tuple[str, str]]:
         """Yield the path and the text of each file. The index is the last one, so that it names only what exists."""
@@ -105,11 +105,11 @@ class _Split:
                 yield from self._files_of(group.values, group.rows)
         yield INDEX, "\n".join(self._index())
 
-    def _find_changes(self) -> Iterator[tuple[Hashable, _Change]]:
+    def _find_shared_endpoints(self) -> Iterator[tuple[Hashable, _SharedEndpoint]]:
         rows: defaultdict[Hashable, list[Row]] = defaultdict(list)
         for row in self._result.rows:
             if row.remedy and row.remedy.endpoint:
-                rows[change_key(row)].append(row)
+                rows[fix_key(row)].append(row)
         for key, unordered in rows.items():
             found = worst_first(unordered)
             owners = {str(row.route_table_id): self._owners[row.key] for row in found}
@@ -117,17 +117,15 @@ class _Split:
             # The owner of the most tables creates the endpoint: of several the first, and nobody only if there is no other.
             creator = min(counts, key=lambda values: (None in values, -counts[values], owner_text(values)))
             if found[0].remedy and found[0].remedy.endpoint:
-                yield key, _Change(found[0].remedy.endpoint, found, owners, creator)
+                yield key, _SharedEndpoint(found[0].remedy.endpoint, found, owners, creator)
 
     def _files_of(self, values: Values, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
         patches = {
-            key: self._patch(change, values)
-            for key, change in self._changes.items()
-            if values in change.owners.values()
+            key: self._patch(shared, values)
+            for key, shared in self._shared_endpoints.items()
+            if values in shared.owners.values()
         }
-        shown = [
-            replace(row, remedy=patches[key].remedy) if (key := change_key(row)) in patches else row for row in rows
-        ]
+        shown = [replace(row, remedy=patches[key].remedy) if (key := fix_key(row)) in patches else row for row in rows]
         own = replace(self._result, rows=shown, unlisted=(), comparison=None)
         name = self._names[values]
         places: defaultdict[str, list[_Patch]] = defaultdict(list)
@@ -139,29 +137,29 @@ class _Split:
         for file, text in files.items():
             yield f"{name}/{file}", text
 
-    def _patch(self, change: _Change, values: Values) -> _Patch:
-        row, endpoint = change.rows[0], change.endpoint
-        waits = endpoint.id == NEW_ENDPOINT and change.creator != values
-        return _Patch(row.account_id, row.region, endpoint, self._remedy(change, values), waits)
+    def _patch(self, shared: _SharedEndpoint, values: Values) -> _Patch:
+        row, endpoint = shared.rows[0], shared.endpoint
+        waits = endpoint.id == NEW_ENDPOINT and shared.creator != values
+        return _Patch(row.account_id, row.region, endpoint, self._remedy(shared, values), waits)
 
-    def _remedy(self, change: _Change, values: Values) -> Remedy:
+    def _remedy(self, shared: _SharedEndpoint, values: Values) -> Remedy:
         """Return what an owner does about its route tables, with patches for these alone."""
-        mine = [row for row in change.rows if change.owners[str(row.route_table_id)] == values]
-        owned = next((row.remedy.owner for row in change.rows if row.remedy and row.remedy.owner), "")
-        remedy, others = association(mine, change.endpoint, owned), change.others(values)
+        mine = [row for row in shared.rows if shared.owners[str(row.route_table_id)] == values]
+        owned = next((row.remedy.owner for row in shared.rows if row.remedy and row.remedy.owner), "")
+        remedy, others = association(mine, shared.endpoint, owned), shared.others(values)
         if not others or not remedy.patches:
             return remedy
         patches = {name: patch for name, patch in remedy.patches.items() if name != "cloudFormation"}
-        if change.creator == values:
+        if shared.creator == values:
             listed = ", ".join(map(self._owner, others))
             after = f" {listed} also have route tables that need it; the CloudFormation template has these, too."
-            patches = {**association(change.rows, change.endpoint, owned).patches, **patches}
+            patches = {**association(shared.rows, shared.endpoint, owned).patches, **patches}
             return replace(_with_words(remedy, after=after), patches=patches)
-        before, after = "", f" The CloudFormation template of {self._owner(change.creator)} has these route tables."
-        if change.endpoint.id == NEW_ENDPOINT:
+        before, after = "", f" The CloudFormation template of {self._owner(shared.creator)} has these route tables."
+        if shared.endpoint.id == NEW_ENDPOINT:
             tables = list(dict.fromkeys(str(row.route_table_id) for row in mine))
-            patches = fitting(join_patches(change.endpoint, tables), owned)
-            before = f"First, {self._owner(change.creator)} creates the endpoint, because one serves the VPC. Then: "
+            patches = fitting(join_patches(shared.endpoint, tables), owned)
+            before = f"First, {self._owner(shared.creator)} creates the endpoint, because one serves the VPC. Then: "
         command = patches.get("cli", "").strip()
         return replace(_with_words(remedy, before, after), command=command, patches=patches)
 
@@ -186,7 +184,7 @@ class _Split:
             "Page",
         ]
         yield from table(map(plain, titles), cells)
-        shared = [change for change in self._changes.values() if change.others(change.creator)]
+        shared = [row for row in self._shared_endpoints.values() if row.others(row.creator)]
         if shared:
             yield from ("", "## VPCs with route tables of several owners", "")
             yield "The first owner creates the endpoint, and keeps its list in CloudFormation. Then the others associate their route"
@@ -196,11 +194,11 @@ class _Split:
             )
             links = (
                 [
-                    plain(change.endpoint.vpc_id),
-                    self._link(change.creator),
-                    ", ".join(map(self._link, change.others(change.creator))),
+                    plain(row.endpoint.vpc_id),
+                    self._link(row.creator),
+                    ", ".join(map(self._link, row.others(row.creator))),
                 ]
-                for change in shared
+                for row in shared
             )
             yield from table(["VPC", "First", "Then"], links)
         yield ""
@@ -229,16 +227,16 @@ def _with_words(remedy: Remedy, before: str = "", after: str = "") -> Remedy:
 def _ticket(own: Result, owner: str, tag_keys: Sequence[str], files: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a ticket, as plain text. own: the rows of one owner. files: what is beside the ticket."""
     found = worklist([row for row in own.rows if not row.ignored])
-    changes = changes_of(found.flagged)
+    fixes = fixes_of(found.flagged)
     yield from (f"Paths to S3 Express One Zone: {_unlinked(owner)}", "", _WHY, "")
     yield from map(_unlinked, own.settings)
     yield from (f"Scan of {own.made_at:%Y-%m-%d %H:%M} UTC. {_unlinked(own.summary)}", "")
-    if changes:
+    if fixes:
         yield "What to change:"
-        for change in changes:
-            text = change.remedy.instruction or change.remedy.text
-            yield f"- {_unlinked(f'{change.rows[0].reason}, {change.counted(change.rows[0].reason)}: {text}')}"
-            yield from (f"  {printable(line)}" for line in change.code.splitlines())
+        for fix in fixes:
+            text = fix.remedy.instruction or fix.remedy.text
+            yield f"- {_unlinked(f'{fix.rows[0].reason}, {fix.counted(fix.rows[0].reason)}: {text}')}"
+            yield from (f"  {printable(line)}" for line in fix.code.splitlines())
         yield ""
         if files := list(files):
             yield from (
@@ -246,9 +244,9 @@ def _ticket(own: Result, owner: str, tag_keys: Sequence[str], files: Iterable[st
                 *files,
             )
             yield from (f"Folders that end with {_SECOND} need endpoints that other owners create first.", "")
-        if any(change.remedy.endpoint for change in changes):
+        if any(fix.remedy.endpoint for fix in fixes):
             yield from (f"What breaks: {BREAKS} Choose a time with little traffic.", "")
-        vpcs = sorted({(row.region, row.vpc_id) for change in changes for row in change.rows})
+        vpcs = sorted({(row.region, row.vpc_id) for fix in fixes for row in fix.rows})
         yield "How to verify: these print no NON_COMPLIANT subnet of this ticket, with credentials of its account:"
         yield from (
             f"  express-path scan {shlex.join(['--region', region, '--vpc', vpc_id])}" for region, vpc_id in vpcs
@@ -261,7 +259,7 @@ def _ticket(own: Result, owner: str, tag_keys: Sequence[str], files: Iterable[st
         if items:
             notes = (f"- {item.first.route_table_id or item.first.vpc_id}: {item.first.note}" for item in items)
             yield from (f"{title}:", *map(_unlinked, notes), "")
-    tables = {table_id for change in changes for table_id in change.route_table_ids}
+    tables = {table_id for fix in fixes for table_id in fix.route_table_ids}
     moving = [row for row in own.rows if row.route_table_id in tables]
     if moving:
         yield f"Subnets that move ({len(moving)}):"

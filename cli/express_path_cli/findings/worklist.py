@@ -1,6 +1,6 @@
 """The worklist: what to fix. One item per route table and reason, because people fix route tables, not subnets.
 
-One change is for all route tables of a VPC that need the same endpoint.
+One fix is for all route tables of a VPC that need the same endpoint.
 """
 
 from collections import Counter, defaultdict
@@ -11,7 +11,7 @@ from express_path.domain.findings.texts import path_text
 from express_path.domain.path.outcomes import nat_on
 from express_path.domain.path.reasons import NAT_REASONS, SEVERITY_ORDER, Reason
 from express_path.domain.remedy.texts import Remedy, how_to_find_out
-from express_path_cli.findings.row import Mark, Row, change_key, combined
+from express_path_cli.findings.row import Mark, Row, combined, fix_key
 from express_path_cli.terminal.tables import Layout, Record
 from express_path_cli.terminal.texts import count_text
 
@@ -102,8 +102,8 @@ def news(rows: Iterable[Row]) -> Worklist:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
-    """One change to make, what to do, and the rows that it fixes: one or more, the worst reason first."""
+class Fix:
+    """What to do about rows, and the rows that it fixes: one or more, the worst reason first."""
 
     rows: tuple[Row, ...]
     remedy: Remedy
@@ -120,7 +120,7 @@ class Change:
 
     @property
     def code(self) -> str:
-        """The command, or without one the code for the tools that can make the change; empty if there is none."""
+        """The command, or without one the code for the tools that can make it; empty if there is none."""
         return self.remedy.command or "\n".join(patch.rstrip("\n") for patch in self.remedy.patches.values())
 
     @property
@@ -129,18 +129,18 @@ class Change:
         return Counter(row.reason for row in sorted(self.rows, key=lambda row: SEVERITY_ORDER[row.reason]))
 
     def counted(self, reason: Reason) -> str:
-        """Return how many subnets the change fixes, and how many of them have another reason than this one."""
+        """Return how many subnets it fixes, and how many of them have another reason than this one."""
         others = [f"{number} of them {other}" for other, number in self.subnets.items() if other is not reason]
         return ", ".join([count_text(len(self.rows), "subnet"), *others])
 
 
-def changes_of(items: Iterable[WorkItem]) -> list[Change]:
-    """Return the changes that fix these items, in the order of the first item that each of them fixes."""
-    changes: defaultdict[Hashable, list[Row]] = defaultdict(list)
+def fixes_of(items: Iterable[WorkItem]) -> list[Fix]:
+    """Return the fixes of these items, in the order of the first item that each of them fixes."""
+    fixes: defaultdict[Hashable, list[Row]] = defaultdict(list)
     for row in (row for item in items for row in item.rows):
         if row.remedy:
-            changes[change_key(row)].append(row)
-    return [Change(tuple(rows), rows[0].remedy) for rows in changes.values() if rows[0].remedy]
+            fixes[fix_key(row)].append(row)
+    return [Fix(tuple(rows), rows[0].remedy) for rows in fixes.values() if rows[0].remedy]
 
 
 PLACE = ("Account", "Region")

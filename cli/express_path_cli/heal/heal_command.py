@@ -16,7 +16,7 @@ from express_path_cli.aws.sessions import AccountRegion, connect
 from express_path_cli.findings.scan_file import FindingId, read_findings
 from express_path_cli.heal.local import plan_locally
 from express_path_cli.heal.running import KeepGoing, check_stop
-from express_path_cli.heal.tables import HealOptions, Network, heal_tables
+from express_path_cli.heal.tables import HealOptions, LiveNetwork, heal_tables
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, locating_errors, one_line, say
 from express_path_cli.terminal.questions import DryRun, Yes
@@ -82,7 +82,7 @@ def heal(
     again = f"--from {shlex.quote(str(from_scan))}" if from_scan else shlex.join(named)
     again += options.as_command_line({"--stack": stack})
     flagged_here = list(_flagged_here(flagged, account_region, f"express-path heal {again}", account.profile))
-    network = Network(account_region)
+    network = LiveNetwork(account_region)
     tables = network.targets(named or _existing(network, flagged_here))
     if not tables:
         echo("nothing to heal: no NON_COMPLIANT subnet of the scan still exists in this account and Region")
@@ -144,7 +144,7 @@ def _flagged_here(
         say(f"skipped {subnets} of account {account_id} {region} ({run}: {command}{selected})")
 
 
-def _existing(network: Network, subnet_ids: Sequence[str]) -> list[str]:
+def _existing(network: LiveNetwork, subnet_ids: Sequence[str]) -> list[str]:
     """Return the subnets that still exist, and name the others."""
     for subnet_id in subnet_ids:
         if not network.has_subnet(subnet_id):

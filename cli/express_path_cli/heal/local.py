@@ -8,12 +8,12 @@ import msgspec
 from express_path.adapters.heal_answers import plan_fields
 from express_path.domain.heal.endpoints import endpoint_to_create
 from express_path.domain.heal.patches import associate_patches, create_patches
-from express_path.domain.heal.records import Action, Plan
+from express_path.domain.heal.records import Plan, PlanAction
 from express_path_cli.automation.answers import PlanAnswer
-from express_path_cli.automation.planning import Proposal
+from express_path_cli.automation.planning import LocalPlan
 from express_path_cli.heal.tables import (
     BLOCKED,
-    Network,
+    LiveNetwork,
     TablePlan,
     TableTarget,
     breaks,
@@ -28,27 +28,29 @@ from express_path_cli.terminal.texts import count_text
 _TOOLS = {"cli": "AWS CLI", "cloudFormation": "CloudFormation", "terraform": "Terraform"}
 
 
-def plan_locally(network: Network, targets: Sequence[TableTarget], *, dry_run: bool) -> int:
+def plan_locally(network: LiveNetwork, targets: Sequence[TableTarget], *, dry_run: bool) -> int:
     """Plan the heal of every route table with the permissions of the caller. Return the exit status.
 
     The plans are those of the runbook with default settings. Nothing is recorded, and nothing is changed.
     """
-    proposals = {subnet_id: network.propose(subnet_id) for table in targets for subnet_id in table.planned_subnet_ids}
-    answers = {subnet_id: _answer(proposal.plan) for subnet_id, proposal in proposals.items()}
+    local_plans = {
+        subnet_id: network.plan_heal(subnet_id) for table in targets for subnet_id in table.planned_subnet_ids
+    }
+    answers = {subnet_id: _answer(local_plan.plan) for subnet_id, local_plan in local_plans.items()}
     tables = table_plans(targets, answers)
     echo(f"no stack of express-path was found in {network.account_region}")
     echo(f"plan for {count_text(len(targets), 'route table')}:")
     for line in plan_lines(tables):
         echo(line)
-    for unchecked in sorted({name for proposal in proposals.values() for name in proposal.unchecked}):
+    for unchecked in sorted({name for local_plan in local_plans.values() for name in local_plan.unchecked}):
         echo(f"not checked: {unchecked}")
     for line in (*breaks(tables), sums(tables)):
         echo(line)
-    patches = list(_patches(network, tables, proposals))
+    patches = list(_patches(network, tables, local_plans))
     echo("nothing was changed" + ("; to make these changes:" if patches else ""))
     for patch in patches:
         echo(patch)
-    failures = dict.fromkeys(one_line(proposal.failure) for proposal in proposals.values() if proposal.failure)
+    failures = dict.fromkeys(one_line(local_plan.failure) for local_plan in local_plans.values() if local_plan.failure)
     for failure in failures:
         say(failure)
     unhealed = not dry_run and any(table.change for table in tables)
@@ -60,12 +62,12 @@ def _answer(plan: Plan) -> PlanAnswer:
     return msgspec.convert(plan_fields(plan), PlanAnswer)
 
 
-def _patches(network: Network, plans: Iterable[TablePlan], proposals: Mapping[str, Proposal]) -> Iterator[str]:
+def _patches(network: LiveNetwork, plans: Iterable[TablePlan], local_plans: Mapping[str, LocalPlan]) -> Iterator[str]:
     """Yield the changes for each tool. Route tables that need the same endpoint are changed together."""
-    changes: defaultdict[tuple[str, str, str], list[Proposal]] = defaultdict(list)
+    changes: defaultdict[tuple[str, str, str], list[LocalPlan]] = defaultdict(list)
     for plan in plans:
         if plan.change:
-            found = proposals[plan.change.subnet_id]
+            found = local_plans[plan.change.subnet_id]
             changes[plan.table.vpc_id, found.plan.endpoint_id or "", found.plan.ip_address_type].append(found)
     patches = [_patch(network, together) for together in changes.values()]
     for tool, title in _TOOLS.items():
@@ -73,11 +75,11 @@ def _patches(network: Network, plans: Iterable[TablePlan], proposals: Mapping[st
             yield f"\n{title}:\n{patch[tool]}".rstrip("\n")
 
 
-def _patch(network: Network, proposals: Sequence[Proposal]) -> dict[str, str]:
-    snapshot, plan = network.evaluator.snapshot, proposals[0].plan
-    verdicts = [proposal.plan.verdict for proposal in proposals]
+def _patch(network: LiveNetwork, local_plans: Sequence[LocalPlan]) -> dict[str, str]:
+    snapshot, plan = network.evaluator.snapshot, local_plans[0].plan
+    verdicts = [local_plan.plan.verdict for local_plan in local_plans]
     tables = [verdict.route_table_id for verdict in verdicts if verdict.route_table_id]
-    if plan.action is Action.ASSOCIATE and plan.endpoint_id:
-        return associate_patches(snapshot.vpc_endpoints[plan.endpoint_id], tables, proposals[0].evidence.policies)
+    if plan.action is PlanAction.ASSOCIATE and plan.endpoint_id:
+        return associate_patches(snapshot.vpc_endpoints[plan.endpoint_id], tables, local_plans[0].evidence.policies)
     new = endpoint_to_create(network.evaluator.tracer, snapshot.route_tables[tables[0]])
     return create_patches(new, tables, plan.policy)

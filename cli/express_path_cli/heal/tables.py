@@ -9,7 +9,7 @@ from itertools import groupby
 
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.domain.heal.plan import is_healable
-from express_path.domain.heal.records import CHANGING, Action
+from express_path.domain.heal.records import CHANGING, PlanAction
 from express_path.domain.heal.texts import finding_texts
 from express_path.domain.path.origins import families_of
 from express_path.domain.path.reasons import SEVERITY_ORDER
@@ -18,7 +18,7 @@ from express_path.domain.verdict.evaluator import Account, Evaluator, Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.automation.answers import PlanAnswer, read_answer
 from express_path_cli.automation.deployments import Deployment
-from express_path_cli.automation.planning import Proposal, propose
+from express_path_cli.automation.planning import LocalPlan, plan_heal
 from express_path_cli.automation.release import version_to_start
 from express_path_cli.automation.runs import Job
 from express_path_cli.aws.sessions import AccountRegion
@@ -47,7 +47,7 @@ class TableTarget:
     moved_subnet_ids: tuple[str, ...]
 
 
-class Network:
+class LiveNetwork:
     """The subnets and route tables of one account and Region, as they are now."""
 
     def __init__(self, account_region: AccountRegion) -> None:
@@ -61,9 +61,9 @@ class Network:
         for verdict in self._verdicts.values():
             self._by_table[_target_id(verdict)].append(verdict)
 
-    def propose(self, subnet_id: str) -> Proposal:
+    def plan_heal(self, subnet_id: str) -> LocalPlan:
         """Plan the heal of a subnet here."""
-        return propose(self.evaluator, self._verdicts[subnet_id], self.account_region)
+        return plan_heal(self.evaluator, self._verdicts[subnet_id], self.account_region)
 
     def has_subnet(self, subnet_id: str) -> bool:
         """Return whether the subnet exists."""
@@ -134,7 +134,7 @@ class TablePlan:
     @property
     def blocked(self) -> tuple[PlanAnswer, ...]:
         """The plans that are blocked, without those that are blocked by the same as the plan of another subnet."""
-        blocked = [plan for plan in self.plans if plan.action is Action.BLOCKED]
+        blocked = [plan for plan in self.plans if plan.action is PlanAction.BLOCKED]
         return tuple({(plan.blockers, plan.warnings): plan for plan in reversed(blocked)}.values())[::-1]
 
 
@@ -166,7 +166,7 @@ def plan_lines(plans: Iterable[TablePlan]) -> Iterator[str]:
         created = (
             f"  create gateway endpoint {change.service_name} ({change.ip_address_type})"
             for change in changes
-            if change.action is Action.CREATE_AND_ASSOCIATE
+            if change.action is PlanAction.CREATE_AND_ASSOCIATE
         )
         yield from dict.fromkeys(created)
         for plan in of_vpc:
@@ -179,7 +179,7 @@ def plan_lines(plans: Iterable[TablePlan]) -> Iterator[str]:
 def _table_lines(plan: TablePlan) -> Iterator[str]:
     change = plan.change
     if change:
-        endpoint = "the new endpoint" if change.action is Action.CREATE_AND_ASSOCIATE else change.endpoint_id
+        endpoint = "the new endpoint" if change.action is PlanAction.CREATE_AND_ASSOCIATE else change.endpoint_id
         yield f"associate with {endpoint}; {_moved(plan.table.moved_subnet_ids)}"
         yield from finding_texts(change)
     for blocked in plan.blocked:

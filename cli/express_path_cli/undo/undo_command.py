@@ -17,7 +17,15 @@ from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.questions import DryRun, Yes, confirm
 from express_path_cli.terminal.texts import count_text
-from express_path_cli.undo.undoing import Undo, UndoState, find_heals, healed_at, parse_since, plan_undo, undo_heals
+from express_path_cli.undo.undoing import (
+    UndoResult,
+    UndoState,
+    find_heals,
+    healed_at,
+    parse_since,
+    plan_undo,
+    undo_heals,
+)
 
 EXAMPLES = """
 express-path undo 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # show what it changes, ask, and undo the heal
@@ -109,7 +117,7 @@ def undo(
     raise typer.Exit(result.exit_status)
 
 
-def _heals(result: Undo) -> Iterator[str]:
+def _heals(result: UndoResult) -> Iterator[str]:
     """Yield each heal with its state, and what its undo changes or why it cannot be undone."""
     for outcome in result.outcomes:
         run = outcome.heal.run
@@ -123,7 +131,7 @@ def _heals(result: Undo) -> Iterator[str]:
             yield from (f"  {change.text}" for change in outcome.changes)
 
 
-def _question(result: Undo) -> str:
+def _question(result: UndoResult) -> str:
     """Return the question that names what changes: the route tables, or how many there are, and where."""
     tables = sorted({outcome.heal.run.route_table_id for outcome in result.planned})
     places = sorted({str(outcome.deployment.place) for outcome in result.planned})
@@ -132,7 +140,7 @@ def _question(result: Undo) -> str:
     return f"Undo {count_text(len(result.planned), 'heal')} of {of} in {where}?"
 
 
-def _totals(result: Undo) -> str:
+def _totals(result: UndoResult) -> str:
     counts = Counter(outcome.state for outcome in result.outcomes)
     listed = ", ".join(f"{counts[state]:,} {state.value}" for state in UndoState if counts[state])
     return f"{count_text(len(result.outcomes), 'heal')}: {listed}" if listed else "no heals since then"

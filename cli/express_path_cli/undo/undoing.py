@@ -213,7 +213,7 @@ class UndoState(Enum):
     NOT_UNDONE = "not undone"
 
 
-class Change(NamedTuple):
+class UndoEffect(NamedTuple):
     """What an undo changes or has changed, or keeps: a code, the resource, and a text for people."""
 
     code: str
@@ -232,7 +232,7 @@ class HealOutcome:
     heal: PastHeal
     state: UndoState
     why: str = ""
-    changes: Sequence[Change] = ()
+    changes: Sequence[UndoEffect] = ()
     undo_run_id: str = ""
 
     def fields(self) -> dict[str, Any]:
@@ -253,7 +253,7 @@ class HealOutcome:
 
 
 @dataclass(frozen=True, slots=True)
-class Undo:
+class UndoResult:
     """What became of each heal, what could not be read or followed, and in how many ledgers heals were looked for."""
 
     outcomes: Sequence[HealOutcome]
@@ -273,14 +273,14 @@ class Undo:
         return int(any(outcome.state is UndoState.NOT_UNDONE for outcome in self.outcomes))
 
 
-def plan_undo(found: FoundHeals, workers: int, watch: Watch) -> Undo:
+def plan_undo(found: FoundHeals, workers: int, watch: Watch) -> UndoResult:
     """Let the runbook say what the undo of each heal changes, in a dry run that changes nothing."""
     outcomes = [_from_ledger(row.deployment, row.heal) for row in found.heals]
     rows = [outcome for outcome in outcomes if outcome.state is UndoState.TO_UNDO]
-    return _run(Undo(outcomes, found.failures, len(found.ledgers)), rows, workers, watch, dry_run=True)
+    return _run(UndoResult(outcomes, found.failures, len(found.ledgers)), rows, workers, watch, dry_run=True)
 
 
-def undo_heals(planned: Undo, workers: int, watch: Watch) -> Undo:
+def undo_heals(planned: UndoResult, workers: int, watch: Watch) -> UndoResult:
     """Undo the heals whose changes are known, one after the other in a VPC: the last undo of an endpoint deletes it.
 
     What could not be started or followed is a failure of its deployment. Its other heals are still to undo.
@@ -288,7 +288,7 @@ def undo_heals(planned: Undo, workers: int, watch: Watch) -> Undo:
     return _run(planned, planned.planned, workers, watch, dry_run=False)
 
 
-def _run(before: Undo, rows: Sequence[HealOutcome], workers: int, watch: Watch, *, dry_run: bool) -> Undo:
+def _run(before: UndoResult, rows: Sequence[HealOutcome], workers: int, watch: Watch, *, dry_run: bool) -> UndoResult:
     """Start the runs for these heals, at the same time in each deployment, and return what became of all heals."""
     outcomes = {_key(outcome): outcome for outcome in before.outcomes}
     by_deployment = [list(together) for _, together in groupby(rows, key=lambda row: row.deployment.key)]
@@ -301,7 +301,7 @@ def _run(before: Undo, rows: Sequence[HealOutcome], workers: int, watch: Watch, 
         for _ in task_pool.run(by_deployment, run, lambda together: str(together[0].deployment)):
             pass
     failures = sorted([*before.failures, *task_pool.failures], key=lambda failure: failure.where)
-    return Undo(list(outcomes.values()), failures, before.ledgers)
+    return UndoResult(list(outcomes.values()), failures, before.ledgers)
 
 
 def _key(outcome: HealOutcome) -> tuple[str, ...]:
@@ -348,24 +348,24 @@ def _ended(row: HealOutcome, run: Run, *, dry_run: bool) -> HealOutcome:
     if dry_run:
         plan = read_answer(run, "plan.Details", UndoAnswer)
         facts = plan.facts if plan else ()
-        return replace(row, changes=[Change(fact.code, fact.resource, undo_fact_text(fact)) for fact in facts])
+        return replace(row, changes=[UndoEffect(fact.code, fact.resource, undo_fact_text(fact)) for fact in facts])
     return replace(row, state=UndoState.UNDONE, changes=list(_done(run)), undo_run_id=run.id)
 
 
-def _done(run: Run) -> Iterator[Change]:
+def _done(run: Run) -> Iterator[UndoEffect]:
     """Yield each change that an undo made, and what it kept."""
     check, rest, confirm = (read_answer(run, f"{step}.Details", UndoAnswer) for step in ("check", "rest", "confirm"))
     if check is None:
         return
     table_id, endpoint_id = check.route_table_id, check.endpoint_id
     if check.action == UNDONE:
-        yield Change("UNDONE_BEFORE", table_id, f"another run undid the same heal of {table_id} first")
+        yield UndoEffect("UNDONE_BEFORE", table_id, f"another run undid the same heal of {table_id} first")
         return
-    yield Change("DISASSOCIATED", table_id, f"{table_id} no longer uses {endpoint_id}")
+    yield UndoEffect("DISASSOCIATED", table_id, f"{table_id} no longer uses {endpoint_id}")
     if confirm and confirm.action == UndoChange.DELETE_ENDPOINT:
-        yield Change("DELETED", endpoint_id, f"deleted: {endpoint_id}")
+        yield UndoEffect("DELETED", endpoint_id, f"deleted: {endpoint_id}")
     elif confirm and confirm.action == UndoChange.KEEP_ENDPOINT:
-        yield Change("KEPT", endpoint_id, f"kept: {endpoint_id}, which another heal uses now")
+        yield UndoEffect("KEPT", endpoint_id, f"kept: {endpoint_id}, which another heal uses now")
     else:
         kept = (fact for fact in (rest.facts if rest else ()) if fact.code is UndoFactCode.KEEP_ENDPOINT)
-        yield from (Change("KEPT", fact.resource, f"kept: {undo_fact_text(fact)}") for fact in kept)
+        yield from (UndoEffect("KEPT", fact.resource, f"kept: {undo_fact_text(fact)}") for fact in kept)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from express_path.adapters.aws import Aws, calling
 from express_path.errors import ApiError
-from express_path.events.writer import MAX_BYTES, Entry
+from express_path.events.writer import MAX_BYTES, EventEntry
 
 if TYPE_CHECKING:
     from mypy_boto3_events.type_defs import PutEventsRequestEntryTypeDef
@@ -21,14 +21,14 @@ ATTEMPTS = 3
 class RejectedEntry:
     """An entry that was not put, with the error code and message of EventBridge or of the request."""
 
-    entry: Entry
+    entry: EventEntry
     code: str
     message: str
 
 
-def batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+def batches(entries: Iterable[EventEntry]) -> Iterator[list[EventEntry]]:
     """Yield the entries in order, in batches of at most MAX_ENTRIES and MAX_BYTES. A larger entry is alone."""
-    batch: list[Entry] = []
+    batch: list[EventEntry] = []
     size = 0
     for entry in entries:
         if batch and (len(batch) == MAX_ENTRIES or size + entry.size > MAX_BYTES):
@@ -40,7 +40,7 @@ def batches(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
         yield batch
 
 
-def put_entries(aws: Aws, bus_name: str, entries: Iterable[Entry]) -> list[RejectedEntry]:
+def put_entries(aws: Aws, bus_name: str, entries: Iterable[EventEntry]) -> list[RejectedEntry]:
     """Put entries on a bus; return those that EventBridge still rejects after all attempts.
 
     If a request fails as a whole, the SDK has already retried it, so the entries after it are rejected without a call.
@@ -59,7 +59,7 @@ def put_entries(aws: Aws, bus_name: str, entries: Iterable[Entry]) -> list[Rejec
     return rejected
 
 
-def _put_batch(aws: Aws, bus_name: str, batch: Sequence[Entry]) -> list[RejectedEntry]:
+def _put_batch(aws: Aws, bus_name: str, batch: Sequence[EventEntry]) -> list[RejectedEntry]:
     """Put one batch, and again what was rejected. A request may succeed although entries fail.
 
     Source: https://docs.aws.amazon.com/eventbridge/latest/userguide/eb-putevents.html
@@ -78,7 +78,7 @@ def _put_batch(aws: Aws, bus_name: str, batch: Sequence[Entry]) -> list[Rejected
     return rejected
 
 
-def _request(bus_name: str, entry: Entry) -> "PutEventsRequestEntryTypeDef":
+def _request(bus_name: str, entry: EventEntry) -> "PutEventsRequestEntryTypeDef":
     return {
         "Source": entry.source,
         "DetailType": entry.detail_type,

@@ -10,9 +10,9 @@ from express_path.adapters.serialization import verdict_answer
 from express_path.domain.heal.approvals import ApprovalStep, approval_message
 from express_path.domain.heal.claims import Election, NextStep, client_token
 from express_path.domain.heal.ledger import RunRecord, Stop, TableRecord
-from express_path.domain.heal.records import NONE, Action, Concern, HealSettings, Plan
+from express_path.domain.heal.records import NONE, Concern, HealSettings, Plan, PlanAction
 from express_path.domain.heal.texts import how_to_undo, one_line, plan_text, undo_fact_text
-from express_path.domain.heal.undo import Undo, UndoFact
+from express_path.domain.heal.undo import UndoFact, UndoPlan
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import BlockedError
 
@@ -37,7 +37,7 @@ def plan_answer(
         "details": plan_fields(plan),
         "summary": plan_text(plan),
         # Of a blocked plan, people make the change.
-        "patch": "\n".join(plan.patches.values()) if plan.action is Action.BLOCKED else "",
+        "patch": "\n".join(plan.patches.values()) if plan.action is PlanAction.BLOCKED else "",
         "next": next_step.value,
         "action": plan.action.value,
         "vpcId": plan.verdict.vpc_id,
@@ -162,7 +162,7 @@ def _concern(concern: Concern) -> dict[str, str]:
 
 def check_not_blocked(plan: Plan) -> None:
     """Raise BlockedError, which fails the step, if the plan is blocked."""
-    if plan.action is Action.BLOCKED:
+    if plan.action is PlanAction.BLOCKED:
         raise BlockedError(plan_fields(plan), plan_text(plan))
 
 
@@ -184,7 +184,7 @@ def approval_answer(plan: Plan, step: ApprovalStep, settings: HealSettings, move
 
 
 def undo_answer(
-    undo: Undo, action: str, ledger_table: str, now: datetime, moves: tuple[UndoFact, ...] = ()
+    undo: UndoPlan, action: str, ledger_table: str, now: datetime, moves: tuple[UndoFact, ...] = ()
 ) -> dict[str, Any]:
     """Return what to change next, as JSON; moves say where the traffic of each subnet will go.
 

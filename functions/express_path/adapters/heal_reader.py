@@ -15,7 +15,7 @@ from express_path.adapters.runs import runs_since
 from express_path.adapters.step_failures import failure_of
 from express_path.domain.heal.approvals import ApprovalRun
 from express_path.domain.heal.endpoints import counts_against_quota, express_endpoints, needs_more_routes_than_default
-from express_path.domain.heal.failures import Failure
+from express_path.domain.heal.failures import StepFailure
 from express_path.domain.heal.ledger import RunRecord
 from express_path.domain.heal.preflight import (
     ENDPOINT_QUOTA,
@@ -342,7 +342,7 @@ def shown_inputs(text: str) -> frozenset[str]:
     return frozenset(word.strip(" \"'") for word in words)
 
 
-def failed_steps(ssm: "SSMClient", run_id: str) -> list[Failure]:
+def failed_steps(ssm: "SSMClient", run_id: str) -> list[StepFailure]:
     """Return why each step of a run failed that has failed so far, in the order in which they ended. Raise ApiError.
 
     After a long loop, the execution does not contain all steps, and the last ones say why the run failed.

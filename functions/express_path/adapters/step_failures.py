@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from express_path.domain.heal.failures import Failure, causes
+from express_path.domain.heal.failures import StepFailure, causes
 from express_path.domain.heal.records import Blocker, Concern
 from express_path.domain.heal.texts import failure_texts, one_line
 from express_path.errors import ExpressPathError, RecordError
@@ -32,7 +32,7 @@ class RaisedError(ExpressPathError):
         super().__init__(json.dumps(error.fields()))
 
 
-def failure_of(step: str, message: str) -> Failure:
+def failure_of(step: str, message: str) -> StepFailure:
     """Return why a step failed, from its failure message. A message of another form is the evidence as it is."""
     raised = _raised(message)  # before the frame is removed, because a field may have its words
     if raised is None:
@@ -41,12 +41,12 @@ def failure_of(step: str, message: str) -> Failure:
         if text.startswith(_TRACEBACK):
             text = text.splitlines()[-1]
         found = _CALL_FAILED.search(text)
-        return Failure(step, found[1] if found else "", "", text)
+        return StepFailure(step, found[1] if found else "", "", text)
     try:
         return _failure(step, json_text(raised, _ERROR, step))
     except RecordError:
         code, evidence = (optional_free_text(raised, name, step) for name in (_TYPE, _ERROR))
-        return Failure(step, code, "", f"{code}: {evidence}" if code else evidence)
+        return StepFailure(step, code, "", f"{code}: {evidence}" if code else evidence)
 
 
 def _raised(text: str) -> Description | None:
@@ -61,10 +61,10 @@ def _raised(text: str) -> Description | None:
     return found if found.get(_ERROR) else None
 
 
-def _failure(step: str, fields: Description) -> Failure:
+def _failure(step: str, fields: Description) -> StepFailure:
     """Read the fields of an error. Raise RecordError."""
     patches = nested(fields, "patches", step)
-    return Failure(
+    return StepFailure(
         step,
         optional_free_text(fields, "code", step),
         optional_free_text(fields, "resource", step),
@@ -85,7 +85,7 @@ def _concern(row: Description, step: str) -> Concern:
     )
 
 
-def failure_answer(run_id: str, failures: Sequence[Failure]) -> dict[str, Any]:
+def failure_answer(run_id: str, failures: Sequence[StepFailure]) -> dict[str, Any]:
     """Return why a run failed, as JSON: each failure, and the message for people, with the patches of blocked heals."""
     explained = causes(failures)
     if not explained:

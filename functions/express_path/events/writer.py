@@ -36,7 +36,7 @@ large, whatever its tags are."""
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class EventEntry:
     """One event to put on a bus. detail is JSON text in ASCII; time has a precision of seconds in EventBridge."""
 
     source: str
@@ -59,7 +59,7 @@ dump = json.JSONEncoder(separators=(",", ":")).encode
 """Return JSON in ASCII without white space, so that its length is its size in bytes."""
 
 
-def changed_entry(event: VerdictChanged) -> Entry:
+def changed_entry(event: VerdictChanged) -> EventEntry:
     """Return the entry of a VerdictChanged."""
     verdict = event.new.verdict
     detail = {
@@ -72,7 +72,7 @@ def changed_entry(event: VerdictChanged) -> Entry:
     return _entry(event.run, VERDICT_CHANGED, detail, resources)
 
 
-def snapshot_entries(run: RuleRun, verdicts: Iterable[PublishedVerdict]) -> Iterator[Entry]:
+def snapshot_entries(run: RuleRun, verdicts: Iterable[PublishedVerdict]) -> Iterator[EventEntry]:
     """Yield the VerdictSnapshot entries of all verdicts: as few as the size of an entry allows, and at least one."""
     parts = list(_parts(verdicts)) or [[]]
     for number, part in enumerate(parts, start=1):
@@ -80,7 +80,7 @@ def snapshot_entries(run: RuleRun, verdicts: Iterable[PublishedVerdict]) -> Iter
         yield _entry(run, VERDICT_SNAPSHOT, detail)
 
 
-def completed_entry(event: SweepCompleted) -> Entry:
+def completed_entry(event: SweepCompleted) -> EventEntry:
     """Return the entry of a SweepCompleted."""
     detail = {
         **_common(event.run),
@@ -164,5 +164,5 @@ def _described(published: PublishedVerdict) -> dict[str, Any]:
     }
 
 
-def _entry(run: RuleRun, detail_type: str, detail: dict[str, Any], resources: tuple[str, ...] = ()) -> Entry:
-    return Entry(SOURCE, detail_type, resources, run.ordering_timestamp, dump(detail))
+def _entry(run: RuleRun, detail_type: str, detail: dict[str, Any], resources: tuple[str, ...] = ()) -> EventEntry:
+    return EventEntry(SOURCE, detail_type, resources, run.ordering_timestamp, dump(detail))

@@ -26,7 +26,7 @@ from express_path.domain.verdict.summary import summarize
 from express_path.errors import ApiError, ExpressPathError
 from express_path.evaluation import Evaluation, RuleServices, evaluate, evaluate_again
 from express_path.events.schema import Fault
-from express_path.events.writer import Entry, start_command
+from express_path.events.writer import EventEntry, start_command
 from express_path.fields import not_in_future
 from express_path.handlers.gauges import report_sweep
 from express_path.publishing import Publication, StoredResults, results_before, rule_run
@@ -180,7 +180,7 @@ def _report(services: RuleServices, event: ConfigEvent, publication: Publication
     return accepted
 
 
-def _publish(services: RuleServices, entries: Iterable[Entry]) -> str:
+def _publish(services: RuleServices, entries: Iterable[EventEntry]) -> str:
     """Put events on the bus; return an empty text, or why EventBridge did not take some.
 
     These are logged, and the next sweep makes them good: its snapshot has every verdict, and the

@@ -24,12 +24,12 @@ from express_path.adapters.heal_requests import (
 from express_path.adapters.ledger import Ledger
 from express_path.adapters.network_reader import SnapshotReader
 from express_path.adapters.step_failures import RaisedError
-from express_path.domain.heal.records import Action, parse_ledger_table, parse_owners, parse_settings
+from express_path.domain.heal.records import PlanAction, parse_ledger_table, parse_owners, parse_settings
 from express_path.domain.verdict.parameters import parse_parameters
 from express_path.errors import BlockedError, ExpressPathError
 from express_path.fields import plain_json
 from express_path.healing.services import HealServices
-from express_path.healing.steps import Request, answer_step
+from express_path.healing.steps import StepRequest, answer_step
 
 logger = Logger(service="express-path")
 
@@ -69,7 +69,7 @@ def handler(event: dict[str, Any], context: LambdaContext, services: HealService
         answer = answer_step(services or _warm_services(account_id), request)
     except ExpressPathError as error:
         if isinstance(error, BlockedError):
-            _log_plan(Action.BLOCKED, error.plan)
+            _log_plan(PlanAction.BLOCKED, error.plan)
         raise RaisedError(error) from error
     if request.action is HealAction.PLAN:
         _log_plan(answer["action"], answer["details"])
@@ -86,7 +86,7 @@ def _log_plan(status: str, plan: Mapping[str, Any]) -> None:
     logger.info("planned", extra=found)
 
 
-def parse_request(event: dict[str, Any]) -> Request:
+def parse_request(event: dict[str, Any]) -> StepRequest:
     """Read the request of a step of any of the runbooks. Raise RecordError, and ContractError.
 
     The last step of a run that failed is answered in every version: its answer says which step failed, and why.

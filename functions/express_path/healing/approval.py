@@ -15,7 +15,7 @@ from express_path.adapters.ledger import Write, Writer
 from express_path.domain.heal.approvals import ApprovalStep, denial, next_step, open_request
 from express_path.domain.heal.claims import FIRST_PLAN, Observation
 from express_path.domain.heal.ledger import ApprovalState, StartedBy
-from express_path.domain.heal.records import Action, HealSettings
+from express_path.domain.heal.records import HealSettings, PlanAction
 from express_path.errors import SettingError
 from express_path.healing.planning import Planner
 from express_path.healing.services import HealServices, current_time
@@ -71,10 +71,10 @@ def _plan(services: HealServices, planner: Planner, request: ApprovalPlanRequest
 def _blocked_if_denied(observation: Observation, request: ApprovalPlanRequest) -> Observation:
     """Return the observation, with its plan blocked if AWS Config starts a heal that the approvers denied."""
     denied = denial(observation.ledger.table, request.started_by)
-    if denied is None or observation.plan.action is Action.NOTHING_TO_DO:
+    if denied is None or observation.plan.action is PlanAction.NOTHING_TO_DO:
         return observation
     blockers = (*observation.plan.blockers, denied)
-    return replace(observation, plan=replace(observation.plan, action=Action.BLOCKED, blockers=blockers))
+    return replace(observation, plan=replace(observation.plan, action=PlanAction.BLOCKED, blockers=blockers))
 
 
 def _rejected_run(services: HealServices, observation: Observation, request: ApprovalPlanRequest) -> str:

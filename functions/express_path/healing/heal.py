@@ -50,7 +50,7 @@ from express_path.domain.heal.claims import (
     why_not_healed,
 )
 from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, marks_of
-from express_path.domain.heal.records import NONE, Action, RemediationMode
+from express_path.domain.heal.records import NONE, PlanAction, RemediationMode
 from express_path.domain.heal.undo import LiveResources, leads_to
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.errors import (
@@ -130,7 +130,7 @@ class HealSteps:
         if {"seenRun": request.seen_run, "seenState": request.seen_state} == seen(record):
             return turn_answer(NextStep.CLAIM, claim)
         observation = self._changeable(request, FIRST_PLAN, needs_approval=self._needs_approval(request))
-        if observation.plan.action is Action.NOTHING_TO_DO:
+        if observation.plan.action is PlanAction.NOTHING_TO_DO:
             return turn_answer(NextStep.DONE)
         return turn_answer(NextStep.CLAIM, claim)
 
@@ -179,7 +179,7 @@ class HealSteps:
         creates_again = is_unrecorded(observation)
         if election.must_elect:
             raise ElectionError(observation.ledger.vpc.vpc_id)
-        if observation.plan.action is Action.CREATE_AND_ASSOCIATE and self._needs_approval(request):
+        if observation.plan.action is PlanAction.CREATE_AND_ASSOCIATE and self._needs_approval(request):
             observation = self._confirmed(request)
         step = next_change(observation.plan)
         if creates_again:

@@ -11,10 +11,10 @@ from express_path.healing.planning import Planner
 from express_path.healing.services import HealServices
 from express_path.healing.undo import UndoSteps
 
-Request = HealStepRequest | ApprovalRequest | UndoRequest | FailureRequest
+StepRequest = HealStepRequest | ApprovalRequest | UndoRequest | FailureRequest
 
 
-def answer_step(services: HealServices, request: Request) -> dict[str, Any]:
+def answer_step(services: HealServices, request: StepRequest) -> dict[str, Any]:
     """Return the answer to one step of a runbook, as JSON. An exception fails the step; its message says why."""
     if isinstance(request, FailureRequest):
         return failure_answer(request.run_id, failed_steps(services.aws.ssm, request.run_id))

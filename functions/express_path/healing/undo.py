@@ -12,9 +12,9 @@ from express_path.domain.heal.claims import NextStep
 from express_path.domain.heal.undo import (
     UNDONE,
     Records,
-    Undo,
     UndoChange,
     UndoFact,
+    UndoPlan,
     check_heal,
     check_not_undone,
     make_undo,
@@ -82,7 +82,7 @@ class UndoSteps:
         """
         records = self._records(request)
         if records.heal.undo_run_id:
-            undone = Undo(records.heal, associated=False, is_live=False)
+            undone = UndoPlan(records.heal, associated=False, is_live=False)
             return self._answer(undone, [], UNDONE)
         if is_working(self._aws, records.table, request.run_id, current_time()):
             raise ClaimHeldError(records.heal.route_table_id, records.table.run_id)
@@ -135,11 +135,11 @@ class UndoSteps:
             raise ClaimLostError(records.heal.route_table_id, request.run_id, records.table.run_id)
         return records
 
-    def _still_associated(self, records: Records) -> Undo:
+    def _still_associated(self, records: Records) -> UndoPlan:
         """Plan again while EC2 does not show the association: a late answer must not hide what is to be removed."""
         return read_until(lambda: self._current(records), lambda now: now.associated)
 
-    def _current(self, records: Records) -> Undo:
+    def _current(self, records: Records) -> UndoPlan:
         """Plan the undo from what EC2 shows now."""
         live = read_live_resources(self._aws, records.heal.vpc_id, records.heal.endpoint_id)
         return make_undo(records, live, self._aws.region, self._settings)
@@ -148,13 +148,13 @@ class UndoSteps:
         return Writer(self._ledger.table_name, request.run_id, current_time())
 
     def _answer(
-        self, undo: Undo, writes: list[Write], action: str = "", moves: tuple[UndoFact, ...] = ()
+        self, undo: UndoPlan, writes: list[Write], action: str = "", moves: tuple[UndoFact, ...] = ()
     ) -> dict[str, Any]:
         """Return the answer with these writes. The next change is that of the undo, unless another action is given."""
         answer = undo_answer(undo, action or undo.change, self._ledger.table_name, current_time(), moves)
         return {**answer, "ledger": writes}
 
-    def _moves(self, undo: Undo) -> tuple[UndoFact, ...]:
+    def _moves(self, undo: UndoPlan) -> tuple[UndoFact, ...]:
         """Return where the traffic of each subnet will go, including subnets that the rule's parameters leave out."""
         if not undo.associated:
             return ()

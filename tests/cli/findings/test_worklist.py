@@ -11,7 +11,7 @@ from express_path.domain.remedy.texts import BREAKS
 from express_path.domain.verdict.evaluator import Account
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.row import rows_of
-from express_path_cli.findings.worklist import Change, changes_of, item_record, worklist
+from express_path_cli.findings.worklist import Fix, fixes_of, item_record, worklist
 from express_path_cli.sources.network import View
 from tests.cli.findings.results import COMPLIANT, DROPPED, FLAGGED, LABELED, NAT, UNKNOWN, compared
 from tests.support.heal_situation import EXPRESS_LIST_6
@@ -92,12 +92,12 @@ def test_an_item_shows_what_its_subnets_have_in_common() -> None:
     assert new == {Reason.PARTLY_NAT: ["1"], Reason.NAT_GATEWAY: ["1"]}
 
 
-def changes_in(found: Snapshot, parameters: RuleParameters | None = None) -> list[Change]:
+def changes_in(found: Snapshot, parameters: RuleParameters | None = None) -> list[Fix]:
     """Return what to do about all flagged subnets of a network."""
     view = View(Account(ACCOUNT), Tracer(found), tuple(found.subnets))
     evaluator = view.evaluator(parameters or RuleParameters())
     rows = rows_of(map(evaluator.verdict, found.subnets), [evaluator])
-    return changes_of(worklist(rows).flagged)
+    return fixes_of(worklist(rows).flagged)
 
 
 def many(number: int, *targets: str, **more: object) -> Snapshot:

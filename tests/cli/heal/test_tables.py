@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from config_rule_sandbox.server import Sandbox
-from express_path.domain.heal.records import Action, Blocker, Concern
+from express_path.domain.heal.records import Blocker, Concern, PlanAction
 from express_path_cli.automation import runs
 from express_path_cli.automation.answers import PlanAnswer, PlannedVerdict
 from express_path_cli.heal.tables import TablePlan, TableTarget, plan_lines, table_plans
@@ -289,7 +289,7 @@ WILL_NOT_CURE = Concern(Blocker.WOULD_NOT_CURE, "rtb-1", "64:ff9b::/96 | rtb-9 s
 DNS_IS_OFF = Concern(Blocker.DNS_ATTRIBUTES, "vpc-1", "off", "turn them on")
 
 
-def planned(subnet_id: str, action: Action, annotation: str, **fields: Any) -> PlanAnswer:
+def planned(subnet_id: str, action: PlanAction, annotation: str, **fields: Any) -> PlanAnswer:
     """Return the plan of a dry run."""
     others = dict.fromkeys(("endpoint_id", "service_name", "ip_address_type"), "")
     concerns = dict.fromkeys(("blockers", "warnings", "judged"), ())
@@ -304,9 +304,9 @@ def planned(subnet_id: str, action: Action, annotation: str, **fields: Any) -> P
 def test_a_table_can_be_healed_in_part() -> None:
     """If the endpoint cures some subnets of a table, the others are named with their blockers, each text once."""
     table = TableTarget("rtb-1", "vpc-1", ("subnet-1", "subnet-2", "subnet-3"), tuple(f"subnet-{n}" for n in range(30)))
-    change = planned("subnet-3", Action.ASSOCIATE, "NAT_GATEWAY: all", endpoint_id="vpce-1", warnings=(DNS_IS_OFF,))
+    change = planned("subnet-3", PlanAction.ASSOCIATE, "NAT_GATEWAY: all", endpoint_id="vpce-1", warnings=(DNS_IS_OFF,))
     blocked = [
-        planned(subnet_id, Action.BLOCKED, "PARTLY_NAT: some traffic", blockers=(WILL_NOT_CURE,))
+        planned(subnet_id, PlanAction.BLOCKED, "PARTLY_NAT: some traffic", blockers=(WILL_NOT_CURE,))
         for subnet_id in ("subnet-1", "subnet-2")
     ]
     whole = TablePlan(table, (*blocked, change))
@@ -326,4 +326,4 @@ def test_a_subnet_that_changes_its_table_meanwhile_is_refused() -> None:
     """The plan must be about the route table that is shown."""
     table = TableTarget("rtb-1", "vpc-1", ("subnet-1",), ("subnet-1",))
     with pytest.raises(OptionError, match="subnet-1 moved from rtb-1 to rtb-2"):
-        table_plans([table], {"subnet-1": planned("subnet-1", Action.ASSOCIATE, "", route_table_id="rtb-2")})
+        table_plans([table], {"subnet-1": planned("subnet-1", PlanAction.ASSOCIATE, "", route_table_id="rtb-2")})

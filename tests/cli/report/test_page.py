@@ -18,7 +18,7 @@ from express_path_cli.findings.grouping import Grouping, owner_text, owners_of
 from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
-from express_path_cli.findings.worklist import CROSSES_NAT, WorkItem, changes_of, worklist
+from express_path_cli.findings.worklist import CROSSES_NAT, WorkItem, fixes_of, worklist
 from express_path_cli.sources.source import Source
 from tests.cli.findings.formats.html.test_page import HOSTILE
 from tests.cli.report.browser import NARROW, Visit
@@ -237,7 +237,7 @@ def test_a_row_opens_to_its_path(visit: Visit, file: Path, result: Result) -> No
 def test_a_row_of_the_worklist_opens_to_its_patches(visit: Visit, file: Path, result: Result) -> None:
     """A row has the remedy, the patch for each tool, the commands, and leads to its subnets."""
     page = visit.open(file)
-    changes = {row.key: change for change in changes_of(worklist(result.rows).flagged) for row in change.rows}
+    changes = {row.key: change for change in fixes_of(worklist(result.rows).flagged) for row in change.rows}
     item = next(item for item in worklist(result.rows).flagged if len(changes[item.first.key].route_table_ids) > 1)
     row, remedy = item.first, changes[item.first.key].remedy
     opener = page.locator("#worklist .opener", has_text=row.route_table_id or "").first

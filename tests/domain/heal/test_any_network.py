@@ -7,7 +7,7 @@ from hypothesis import event, given, settings
 
 from express_path.domain.heal.plan import PlanContext, is_healable, make_plan
 from express_path.domain.heal.preflight import Evidence
-from express_path.domain.heal.records import CHANGING, Action, HealSettings
+from express_path.domain.heal.records import CHANGING, HealSettings, PlanAction
 from express_path.domain.heal.transit import cut_off
 from express_path.domain.network.merging import merged
 from express_path.domain.path.tracing import Tracer
@@ -38,6 +38,6 @@ def test_one_strange_subnet_hides_no_plan_and_no_remedy(seed: int) -> None:
         event(f"{plan.action} {None in tables}")
         assert (remedies.of(verdict) is not None) == needs_remedy(verdict)
         if verdict.is_flagged and is_healable(verdict) and None in tables:
-            assert plan.action is Action.BLOCKED
-        assert bool(plan.blockers) == (plan.action is Action.BLOCKED)
+            assert plan.action is PlanAction.BLOCKED
+        assert bool(plan.blockers) == (plan.action is PlanAction.BLOCKED)
         assert plan.action not in CHANGING or plan.verdict.is_flagged

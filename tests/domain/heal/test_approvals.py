@@ -18,7 +18,7 @@ from express_path.domain.heal.approvals import (
     why_not_confirmed,
 )
 from express_path.domain.heal.ledger import Approval, ApprovalState, StartedBy, TableRecord
-from express_path.domain.heal.records import Action, Blocker, Concern, HealSettings, Plan
+from express_path.domain.heal.records import Blocker, Concern, HealSettings, Plan, PlanAction
 from tests.support.heal_situation import NOW, network, planned
 from tests.support.make import endpoint
 
@@ -71,7 +71,7 @@ def test_nobody_is_asked_about_nothing() -> None:
     assert next_step(plan, dry_run=False, is_pending=False) is ApprovalStep.ASK
     assert next_step(plan, dry_run=False, is_pending=True) is ApprovalStep.PENDING
     assert next_step(plan, dry_run=True, is_pending=False) is ApprovalStep.DONE
-    nothing = Plan(Action.NOTHING_TO_DO, plan.verdict)
+    nothing = Plan(PlanAction.NOTHING_TO_DO, plan.verdict)
     assert next_step(nothing, dry_run=False, is_pending=False) is ApprovalStep.DONE
 
 

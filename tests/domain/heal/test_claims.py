@@ -34,7 +34,7 @@ from express_path.domain.heal.ledger import (
     VpcRecord,
 )
 from express_path.domain.heal.preflight import Evidence
-from express_path.domain.heal.records import Action, Plan
+from express_path.domain.heal.records import Plan, PlanAction
 from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
 from tests.support.heal_situation import DUAL_STACK, EXPRESS_LIST_6, NOW, TO_NAT, network, planned
@@ -176,7 +176,7 @@ def test_run_verifies_where_nothing_is_to_be_changed() -> None:
     plan = planned(network())
     assert next_change(plan) is NextStep.CREATE
     assert next_change(planned(network(endpoints=(endpoint(),)))) is NextStep.ASSOCIATE
-    assert next_change(replace(plan, action=Action.NOTHING_TO_DO)) is NextStep.VERIFY
+    assert next_change(replace(plan, action=PlanAction.NOTHING_TO_DO)) is NextStep.VERIFY
 
 
 PENDING = network(endpoints=(endpoint(state="pending"),))

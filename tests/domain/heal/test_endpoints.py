@@ -21,7 +21,7 @@ from express_path.domain.heal.ledger import (
     policy_hash,
 )
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, ROUTE_QUOTA, Evidence, Policy, Quota
-from express_path.domain.heal.records import FULL_ACCESS, MANAGED_TAG, Action, Blocker
+from express_path.domain.heal.records import FULL_ACCESS, MANAGED_TAG, Blocker, PlanAction
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.merging import merged
 from express_path.domain.network.resources import (
@@ -87,18 +87,21 @@ def test_only_gateway_endpoints_of_the_service_and_vpc_count(other: VpcEndpoint)
 
 def test_endpoints_of_other_partitions_count() -> None:
     """In China, the service's name begins with cn."""
-    assert planned(network(endpoints=(endpoint(service_name=f"cn.{EXPRESS}"),))).action is Action.ASSOCIATE
+    assert planned(network(endpoints=(endpoint(service_name=f"cn.{EXPRESS}"),))).action is PlanAction.ASSOCIATE
 
 
 @pytest.mark.parametrize(
     ("state", "action", "found"),
     [
-        *((state, Action.ASSOCIATE, []) for state in ("available", "pending")),
-        ("deleting", Action.BLOCKED, [Blocker.ENDPOINT_DELETING]),
-        *((state, Action.CREATE_AND_ASSOCIATE, []) for state in ("deleted", "failed", "rejected", "pendingacceptance")),
+        *((state, PlanAction.ASSOCIATE, []) for state in ("available", "pending")),
+        ("deleting", PlanAction.BLOCKED, [Blocker.ENDPOINT_DELETING]),
+        *(
+            (state, PlanAction.CREATE_AND_ASSOCIATE, [])
+            for state in ("deleted", "failed", "rejected", "pendingacceptance")
+        ),
     ],
 )
-def test_endpoint_is_used_by_its_state(state: str, action: Action, found: list[Blocker]) -> None:
+def test_endpoint_is_used_by_its_state(state: str, action: PlanAction, found: list[Blocker]) -> None:
     """The runbook waits for a pending one. One that is being deleted blocks: a new one would meet its routes.
 
     An endpoint that will never carry traffic is ignored, and a new one is created.
@@ -134,14 +137,14 @@ def test_of_several_endpoints_one_is_chosen(endpoints: tuple[VpcEndpoint, ...], 
     subnets = (DUAL_STACK,) if dual else (subnet(),)
     found = network(*routes, subnets=subnets, endpoints=endpoints, lists=BOTH)
     plan = planned(found, owner_tags=("terraform",))
-    assert (plan.action, plan.endpoint_id, plan.blockers) == (Action.ASSOCIATE, chosen, ())
+    assert (plan.action, plan.endpoint_id, plan.blockers) == (PlanAction.ASSOCIATE, chosen, ())
 
 
 @pytest.mark.parametrize("address_type", ["dualstack", "ipv6"])
 def test_endpoint_whose_address_type_the_subnets_lack_is_not_used(address_type: str) -> None:
     """EC2 refuses a dual-stack (IPv6) endpoint for a table with a subnet that is not dual-stack (IPv6-only)."""
     plan = planned(network(lists=BOTH, endpoints=(endpoint(ip_address_type=address_type),)))
-    assert (plan.action, plan.endpoint_id) == (Action.CREATE_AND_ASSOCIATE, None)
+    assert (plan.action, plan.endpoint_id) == (PlanAction.CREATE_AND_ASSOCIATE, None)
 
 
 # --- its owner -------------------------------------------------------------------------------------------------------
@@ -164,13 +167,13 @@ def test_endpoint_of_a_tool_is_left_to_it(tags: dict[str, str], owner_tags: tupl
     found = network(endpoints=(endpoint(tags=tags),))
     plan = planned(found, owner_tags=owner_tags)
     assert (plan.action, blockers(plan), plan.endpoint_id) == (
-        Action.BLOCKED,
+        PlanAction.BLOCKED,
         [Blocker.OWNED_BY_IAC],
         "vpce-express",
     )
     assert plan.blockers[0].evidence == f"vpce-express has the tag {shown}, so a tool owns it"
     adopted = planned(found, owner_tags=owner_tags, adopt_iac_owned=True)
-    assert (adopted.action, adopted.blockers) == (Action.ASSOCIATE, ())
+    assert (adopted.action, adopted.blockers) == (PlanAction.ASSOCIATE, ())
 
 
 MANAGED = {MANAGED_TAG: "true"}
@@ -204,7 +207,7 @@ def test_endpoint_of_heals_that_a_tool_took_over_is_left_to_it(
     found = network(endpoints=(endpoint(tags=tags),))
     evidence = Evidence(policies=(Policy("vpce-express", policy, endpoint_id="vpce-express"),))
     plan = planned(found, evidence, ledger=CREATED, creators=(CREATOR,))
-    assert (plan.action, blockers(plan), sorted(plan.patches)) == (Action.BLOCKED, [Blocker.OWNED_BY_IAC], tools)
+    assert (plan.action, blockers(plan), sorted(plan.patches)) == (PlanAction.BLOCKED, [Blocker.OWNED_BY_IAC], tools)
     assert "so a tool owns it now" in plan.blockers[0].evidence
     assert planned(found, evidence, ledger=CREATED, creators=(CREATOR,), adopt_iac_owned=True).blockers == ()
 
@@ -216,10 +219,10 @@ def test_endpoint_as_a_heal_left_it_is_used_again() -> None:
     settings = {"automatic_tag_keys": frozenset({"map-migrated"})}
     for creators in ((CREATOR,), (INTERRUPTED, UNRECORDED, CREATOR)):
         plan = planned(found, evidence, ledger=CREATED, creators=creators, **settings)
-        assert plan.action is Action.ASSOCIATE
+        assert plan.action is PlanAction.ASSOCIATE
     elsewhere = replace(CREATOR, endpoint_id="vpce-other")
-    assert planned(found, evidence, ledger=CREATED, creators=(elsewhere,)).action is Action.ASSOCIATE
-    assert planned(found, evidence, creators=(UNRECORDED,)).action is Action.ASSOCIATE
+    assert planned(found, evidence, ledger=CREATED, creators=(elsewhere,)).action is PlanAction.ASSOCIATE
+    assert planned(found, evidence, creators=(UNRECORDED,)).action is PlanAction.ASSOCIATE
 
 
 @pytest.mark.parametrize(
@@ -258,7 +261,7 @@ def test_endpoint_of_an_interrupted_heal_is_as_it_was_created(
 )
 def test_other_tags_mark_no_owner(tags: dict[str, str], owner_tags: tuple[str, ...]) -> None:
     """Keys and values must be just those, in case too."""
-    assert planned(network(endpoints=(endpoint(tags=tags),)), owner_tags=owner_tags).action is Action.ASSOCIATE
+    assert planned(network(endpoints=(endpoint(tags=tags),)), owner_tags=owner_tags).action is PlanAction.ASSOCIATE
 
 
 # --- what its route would not win ------------------------------------------------------------------------------------
@@ -287,7 +290,7 @@ def test_route_that_wins_over_the_endpoint_is_named(
 ) -> None:
     """MORE_SPECIFIC_ROUTE names the route, its table and the addresses that it takes from the endpoint."""
     plan = planned(network(TO_NAT, hijack, endpoints=endpoints, lists=(EXPRESS_LIST, OWN_LIST)))
-    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.MORE_SPECIFIC_ROUTE])
+    assert (plan.action, blockers(plan)) == (PlanAction.BLOCKED, [Blocker.MORE_SPECIFIC_ROUTE])
     shown = evidence_of(plan, Blocker.MORE_SPECIFIC_ROUTE)
     assert shown == f"{hijack.destination} -> nat-1 in rtb-1 wins {block} over the endpoint's route"
     assert plan.blockers[0].fix.startswith(f"delete {hijack.destination} from rtb-1,")
@@ -317,7 +320,7 @@ def test_nat64_of_a_dual_stack_subnet_is_named_with_its_fixes(endpoints: tuple[V
         )
     )
     assert plan.verdict.reason == ("PARTLY_NAT" if endpoints else "NAT_GATEWAY")
-    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.WOULD_NOT_CURE])
+    assert (plan.action, blockers(plan)) == (PlanAction.BLOCKED, [Blocker.WOULD_NOT_CURE])
     shown = evidence_of(plan, Blocker.WOULD_NOT_CURE)
     assert shown.startswith("64:ff9b::/96 -> nat-1 in rtb-1 would still carry S3 Express traffic to 64:ff9b::")
     for part in ("turn off DNS64", "dual-stack host names", "the verdict changes only when"):
@@ -359,7 +362,7 @@ def test_table_that_uses_an_endpoint_for_one_family_gets_a_patch() -> None:
 def test_route_that_does_not_win_blocks_nothing(harmless: Route) -> None:
     """Routes that lose to the endpoint's route, or that carry no traffic, do not block."""
     found = network(TO_NAT, harmless, endpoints=(endpoint(),), lists=(EXPRESS_LIST, HIDDEN))
-    assert (planned(found).action, planned(found).blockers) == (Action.ASSOCIATE, ())
+    assert (planned(found).action, planned(found).blockers) == (PlanAction.ASSOCIATE, ())
 
 
 @pytest.mark.parametrize(
@@ -402,7 +405,7 @@ def test_route_that_does_not_win_blocks_nothing(harmless: Route) -> None:
 def test_traffic_that_no_endpoint_route_can_win_is_named(found: Snapshot, shown: str) -> None:
     """WOULD_NOT_CURE names the blocking route, or the route table if the addresses cannot be read."""
     plan = planned(found)
-    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.WOULD_NOT_CURE])
+    assert (plan.action, blockers(plan)) == (PlanAction.BLOCKED, [Blocker.WOULD_NOT_CURE])
     assert evidence_of(plan, Blocker.WOULD_NOT_CURE) == shown
 
 
@@ -410,7 +413,7 @@ def test_traffic_that_no_endpoint_route_can_win_is_named(found: Snapshot, shown:
 def test_route_to_the_list_itself_blocks(endpoints: tuple[VpcEndpoint, ...]) -> None:
     """A table that routes the s3express list elsewhere cannot take the endpoint's route: RouteAlreadyExists."""
     plan = planned(network(TO_NAT, route("pl-express", "nat-1"), endpoints=endpoints))
-    assert plan.action is Action.BLOCKED
+    assert plan.action is PlanAction.BLOCKED
     assert any("pl-express -> nat-1 in rtb-1" in concern.evidence for concern in plan.blockers)
 
 
@@ -448,7 +451,7 @@ def test_table_of_a_gateway_gets_no_endpoint(gateway_id: str) -> None:
         return replace(found, route_tables=by_id(governed))
 
     plan = planned(associated_with(gateway_id))
-    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.WOULD_NOT_CURE])
+    assert (plan.action, blockers(plan)) == (PlanAction.BLOCKED, [Blocker.WOULD_NOT_CURE])
     assert f"also associated with {gateway_id}" in evidence_of(plan, Blocker.WOULD_NOT_CURE)
     assert blockers(planned(associated_with("nat-1"))) == []
 
@@ -471,14 +474,14 @@ def behind_closed_nat(*routes: Route) -> Snapshot:
 def test_a_subnet_behind_a_closed_nat_gateway_is_not_healed() -> None:
     """All of its traffic is dropped, because somebody closed the path; a heal would open it."""
     plan = planned(behind_closed_nat(TO_NAT))
-    assert (plan.verdict.reason, plan.action, blockers(plan)) == ("DROPPED", Action.BLOCKED, [Blocker.PATH_CLOSED])
+    assert (plan.verdict.reason, plan.action, blockers(plan)) == ("DROPPED", PlanAction.BLOCKED, [Blocker.PATH_CLOSED])
     assert "subnet-nat" in evidence_of(plan, Blocker.PATH_CLOSED)
 
 
 def test_traffic_that_is_dropped_for_another_cause_needs_no_heal() -> None:
     """Nobody closed a blackhole on purpose, so far as AWS shows."""
     plan = planned(network(route("0.0.0.0/0", "nat-1", state="blackhole")))
-    assert (plan.verdict.reason, plan.action) == ("DROPPED", Action.NOTHING_TO_DO)
+    assert (plan.verdict.reason, plan.action) == ("DROPPED", PlanAction.NOTHING_TO_DO)
 
 
 def test_a_heal_that_would_open_a_part_is_blocked() -> None:
@@ -509,7 +512,7 @@ IN_NEW_MODE = {
 def test_what_a_new_mode_may_close_is_not_opened(found: Snapshot) -> None:
     """Somebody chose a mode that is not known here. A mode that the source does not show closes nothing, as far as it is known."""
     plan = planned(found)
-    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.PATH_CLOSED])
+    assert (plan.action, blockers(plan)) == (PlanAction.BLOCKED, [Blocker.PATH_CLOSED])
     assert "in a mode that is not known here, and may close" in evidence_of(plan, Blocker.PATH_CLOSED)
     not_shown = replace(
         found,
@@ -661,6 +664,6 @@ def test_heal_is_blocked_if_accounts_disagree_about_the_table() -> None:
     plan = planned(
         merged([network(tables=(main,), endpoints=(names_another,)), replace(participant, account_id=NEIGHBOUR)])
     )
-    assert (plan.action, plan.verdict.route_table_id) == (Action.BLOCKED, "rtb-1")
+    assert (plan.action, plan.verdict.route_table_id) == (PlanAction.BLOCKED, "rtb-1")
     evidence = evidence_of(plan, Blocker.WOULD_NOT_CURE)
     assert "accounts disagree about its route table: rtb-0 or rtb-1 or one that is not known" in evidence

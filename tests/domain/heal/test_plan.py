@@ -21,7 +21,7 @@ from express_path.domain.heal.ledger import (
 )
 from express_path.domain.heal.plan import is_healable
 from express_path.domain.heal.preflight import Evidence, NetworkAcl, Policy, Quota
-from express_path.domain.heal.records import FULL_ACCESS, Action, Blocker, HealSettings
+from express_path.domain.heal.records import FULL_ACCESS, Blocker, HealSettings, PlanAction
 from express_path.domain.network.resources import PrefixList, Subnet, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance, Reason
@@ -67,7 +67,7 @@ def test_only_paths_over_a_nat_are_healable(reason: Reason) -> None:
 def test_nothing_is_done_without_a_nat(found: Snapshot) -> None:
     """A subnet that is not NON_COMPLIANT needs no heal, even if other subnets are blocked."""
     plan = planned(found)
-    assert (plan.action, plan.blockers, plan.warnings, plan.patches) == (Action.NOTHING_TO_DO, (), (), {})
+    assert (plan.action, plan.blockers, plan.warnings, plan.patches) == (PlanAction.NOTHING_TO_DO, (), (), {})
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_nothing_is_done_without_a_nat(found: Snapshot) -> None:
 def test_what_is_non_compliant_without_a_nat_is_not_healed(found: Snapshot, parameters: RuleParameters) -> None:
     """NOT_A_NAT_PATH blocks where the rule's parameters alone make a path NON_COMPLIANT, and the verdict says why."""
     plan = planned(found, parameters=parameters)
-    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.NOT_A_NAT_PATH])
+    assert (plan.action, blockers(plan)) == (PlanAction.BLOCKED, [Blocker.NOT_A_NAT_PATH])
     assert plan.blockers[0].evidence == plan.verdict.annotation
     assert plan.blockers[0].fix.startswith("heals change only paths that cross a NAT")
 
@@ -111,17 +111,17 @@ def test_subnet_that_the_rule_leaves_out_is_not_healed(
 ) -> None:
     """NOT_OWNED and EXCLUDED block, and a closed calendar is named beside them."""
     plan = planned(found, Evidence(calendar_open=False), parameters=parameters)
-    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [blocker, Blocker.CHANGE_CALENDAR_CLOSED])
+    assert (plan.action, blockers(plan)) == (PlanAction.BLOCKED, [blocker, Blocker.CHANGE_CALENDAR_CLOSED])
 
 
 def test_table_of_an_excluded_subnet_is_not_changed_for_another() -> None:
     """A heal moves the traffic of every subnet of its table, so one that is left out blocks it, and is named."""
     left_out = subnet("subnet-2", tags={"express-path:exclude": "until spring"})
     plan = planned(network(subnets=(subnet(), left_out)))
-    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.EXCLUDED])
+    assert (plan.action, blockers(plan)) == (PlanAction.BLOCKED, [Blocker.EXCLUDED])
     assert plan.blockers[0].evidence.startswith("rtb-1 also governs subnet-2,")
     elsewhere = network(other_subnets=(left_out,), tables=(table("rtb-2", TO_NAT, subnets=("subnet-2",)),))
-    assert planned(elsewhere).action is Action.CREATE_AND_ASSOCIATE
+    assert planned(elsewhere).action is PlanAction.CREATE_AND_ASSOCIATE
 
 
 # --- what is changed -------------------------------------------------------------------------------------------------
@@ -131,14 +131,14 @@ def test_existing_endpoint_is_associated() -> None:
     """If the VPC has the endpoint, the plan names it, and does not create a second one."""
     plan = planned(network(endpoints=(endpoint("vpce-1"),)))
     found = (plan.action, plan.endpoint_id, plan.service_name, plan.ip_address_type, plan.policy)
-    assert found == (Action.ASSOCIATE, "vpce-1", EXPRESS, "ipv4", "")
+    assert found == (PlanAction.ASSOCIATE, "vpce-1", EXPRESS, "ipv4", "")
 
 
 def test_new_endpoint_is_described_in_full() -> None:
     """It has the configured policy; without one, that which EC2 would give it."""
     plan = planned(network())
     found = (plan.action, plan.endpoint_id, plan.service_name, plan.ip_address_type, plan.policy)
-    assert found == (Action.CREATE_AND_ASSOCIATE, None, EXPRESS, "ipv4", FULL_ACCESS)
+    assert found == (PlanAction.CREATE_AND_ASSOCIATE, None, EXPRESS, "ipv4", FULL_ACCESS)
     assert planned(network(), policy='{"Statement":[]}').policy == '{"Statement":[]}'
 
 
@@ -146,7 +146,7 @@ def test_endpoint_that_an_undo_deletes_is_not_used() -> None:
     """An undo records the deletion first, so that no heal starts to use the endpoint in the meantime."""
     ledger = LedgerView(TableRecord("rtb-1"), VpcRecord("vpc-1", deleted_ids=frozenset({"vpce-1"})))
     plan = planned(network(endpoints=(endpoint("vpce-1"),)), ledger=ledger)
-    assert (plan.action, plan.endpoint_id) == (Action.CREATE_AND_ASSOCIATE, None)
+    assert (plan.action, plan.endpoint_id) == (PlanAction.CREATE_AND_ASSOCIATE, None)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ ALL = [
 def test_all_blockers_are_named_at_once() -> None:
     """A plan reports all blockers, not one after another. It has no patch, because the change would not help or fail."""
     plan = planned(STUCK, EVERYTHING, ledger=healed(NOW.isoformat(), "vpce-gone"))
-    assert (plan.action, blockers(plan), plan.warnings) == (Action.BLOCKED, ALL, ())
+    assert (plan.action, blockers(plan), plan.warnings) == (PlanAction.BLOCKED, ALL, ())
     assert all(concern.evidence and concern.fix for concern in plan.blockers)
     assert (plan.service_name, plan.ip_address_type, plan.patches) == (EXPRESS, "ipv4", {})
 
@@ -241,7 +241,7 @@ def test_policy_of_a_single_bucket_may_only_warn() -> None:
 def test_plan_with_nothing_but_warnings_is_carried_out() -> None:
     """Warnings change nothing about the action."""
     plan = planned(network(), Evidence(dns_support=False, policies=(WOULD_DENY,)), warn_only=frozenset(Blocker))
-    assert (plan.action, len(plan.warnings)) == (Action.CREATE_AND_ASSOCIATE, 2)
+    assert (plan.action, len(plan.warnings)) == (PlanAction.CREATE_AND_ASSOCIATE, 2)
 
 
 @pytest.mark.parametrize(("number", "listed"), [(10, 10), (11, 11), (1000, 11)])
@@ -307,7 +307,7 @@ def padded(length: int, letter: str = "a") -> str:
 def test_reverted_heal_is_not_repeated(ago: timedelta, endpoints: tuple[VpcEndpoint, ...]) -> None:
     """REVERTED_BY_OTHERS: within a day of a heal, a missing association is somebody's decision."""
     plan = planned(network(endpoints=endpoints), ledger=healed((NOW - ago).isoformat()))
-    assert (plan.action, blockers(plan)) == (Action.BLOCKED, [Blocker.REVERTED_BY_OTHERS])
+    assert (plan.action, blockers(plan)) == (PlanAction.BLOCKED, [Blocker.REVERTED_BY_OTHERS])
     shown = evidence_of(plan, Blocker.REVERTED_BY_OTHERS)
     assert "rtb-1" in shown
     assert "vpce-express" in shown
@@ -409,7 +409,7 @@ def test_heal_without_an_approval_is_blocked_where_it_needs_one(found: Approval 
 def test_approved_heal_is_planned() -> None:
     """An approval counts until it expires."""
     ledger = record(approval=approval(ApprovalState.APPROVED))
-    assert planned(network(), ledger=ledger, needs_approval=True).action is Action.CREATE_AND_ASSOCIATE
+    assert planned(network(), ledger=ledger, needs_approval=True).action is PlanAction.CREATE_AND_ASSOCIATE
 
 
 @pytest.mark.parametrize(
@@ -439,7 +439,7 @@ def test_approval_is_bound_to_the_policy_of_an_endpoint_that_exists() -> None:
     shown, now = (Evidence(policies=(Policy("vpce-express", text),)) for text in (FULL_ACCESS, '{"Statement": []}'))
     approved = Approval(ApprovalState.APPROVED, "ask-1", SECONDS + 1, planned(snapshot, shown).fingerprint)
     ledger = record(approval=approved)
-    assert planned(snapshot, shown, ledger=ledger, needs_approval=True).action is Action.ASSOCIATE
+    assert planned(snapshot, shown, ledger=ledger, needs_approval=True).action is PlanAction.ASSOCIATE
     assert Blocker.APPROVAL_REQUIRED in blockers(planned(snapshot, now, ledger=ledger, needs_approval=True))
 
 
@@ -449,4 +449,4 @@ def test_approved_heals_share_the_endpoint_that_the_first_one_creates() -> None:
     evidence = Evidence(policies=(Policy("vpce-express", FULL_ACCESS),))
     vpc = VpcRecord("vpc-1", created_ids=frozenset({"vpce-express"}))
     ledger = replace(record(approval=approval(ApprovalState.APPROVED)), vpc=vpc)
-    assert planned(snapshot, evidence, ledger=ledger, needs_approval=True).action is Action.ASSOCIATE
+    assert planned(snapshot, evidence, ledger=ledger, needs_approval=True).action is PlanAction.ASSOCIATE

@@ -6,7 +6,7 @@ from random import Random
 import pytest
 from hypothesis import event, given, settings
 
-from express_path.domain.heal.records import Action, Plan
+from express_path.domain.heal.records import Plan, PlanAction
 from express_path.domain.network.resources import Rank, Route, RouteTable, TargetKind, VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.origins import families_of
@@ -71,7 +71,7 @@ def carried_out(plan: Plan, before: Snapshot) -> Snapshot:
     """The network after the runbook's two changes, as EC2's pages say; RefusedError where it would not make them."""
     tracer = Tracer(before)
     table = before.route_tables[str(plan.verdict.route_table_id)]
-    if plan.action is Action.CREATE_AND_ASSOCIATE:
+    if plan.action is PlanAction.CREATE_AND_ASSOCIATE:
         endpoint = VpcEndpoint(
             "vpce-new", table.vpc_id, "gateway", plan.service_name, "available", plan.ip_address_type
         )
@@ -117,10 +117,10 @@ def test_plan_that_is_not_blocked_cures(seed: int) -> None:
     evaluator = Evaluator(Tracer(found), RuleParameters())
     plan = planned(found)
     event(f"{plan.action} {','.join(sorted(set(blockers(plan))))}")
-    if plan.action in (Action.ASSOCIATE, Action.CREATE_AND_ASSOCIATE):
+    if plan.action in (PlanAction.ASSOCIATE, PlanAction.CREATE_AND_ASSOCIATE):
         after = evaluator.after(carried_out(plan, found)).verdict("subnet-1")
         assert after.compliance is Compliance.COMPLIANT
-    elif plan.action is Action.NOTHING_TO_DO:
+    elif plan.action is PlanAction.NOTHING_TO_DO:
         assert plan.verdict.compliance is not Compliance.NON_COMPLIANT
     else:
         assert plan.blockers

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.heal.failures import Failure
+from express_path.domain.heal.failures import StepFailure
 from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy
-from express_path.domain.heal.records import Action, Blocker, Concern
+from express_path.domain.heal.records import Blocker, Concern, PlanAction
 from express_path.domain.heal.texts import (
     concern_text,
     failure_texts,
@@ -29,7 +29,7 @@ def test_a_plan_says_what_blocks_it_what_warns_and_what_was_judged() -> None:
     text = "ROUTE_QUOTA: too many routes; remove some"
     assert list(finding_texts(plan))[:2] == [text, f"warning {text}"]
     assert list(finding_texts(plan))[2].startswith("policies judged: bucket a; not judged: ")
-    blocked = replace(plan, action=Action.BLOCKED)
+    blocked = replace(plan, action=PlanAction.BLOCKED)
     assert plan_text(blocked) == f"BLOCKED for subnet-1: {plan.annotation} | {text} | warning {text}"
     assert judged_text([]).startswith("policies judged: none; ")
     assert judged_text(list("abcdefg")).startswith("policies judged: a, b, c, d, e and 2 more; ")
@@ -61,8 +61,8 @@ def test_how_to_undo_names_the_run_that_can_be_undone() -> None:
 
 def test_failures_are_listed_from_the_last_one_with_each_fix_once() -> None:
     """A blocked heal has its blockers and warnings."""
-    first = Failure("one", "", "", "denied", "allow it")
-    blocked = Failure("two", "BLOCKED", "subnet-1", "NAT_GATEWAY: a NAT", "", (CONCERN,), (CONCERN,))
+    first = StepFailure("one", "", "", "denied", "allow it")
+    blocked = StepFailure("two", "BLOCKED", "subnet-1", "NAT_GATEWAY: a NAT", "", (CONCERN,), (CONCERN,))
     text = "ROUTE_QUOTA: too many routes; remove some"
     assert list(failure_texts([first, replace(first, step="zero"), blocked])) == [
         (

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from express_path.domain.heal.entrances import has_connects
-from express_path.domain.heal.records import Action, Blocker
+from express_path.domain.heal.records import Blocker, PlanAction
 from express_path.domain.heal.transit import cut_off, transit_concerns
 from express_path.domain.network.addresses import Family, parse_cidr
 from express_path.domain.network.merging import merged
@@ -66,7 +66,7 @@ def vpc(  # as much as differs
 def found_in(network: Snapshot, **more: Any) -> list[Blocker]:
     """Return the blockers of the plan for subnet-1, which changes its table if there are none."""
     plan = planned(network, **more)
-    assert (plan.action is Action.CREATE_AND_ASSOCIATE) is (not plan.blockers)
+    assert (plan.action is PlanAction.CREATE_AND_ASSOCIATE) is (not plan.blockers)
     return [found.code for found in plan.blockers]
 
 
@@ -77,7 +77,7 @@ def test_hub_is_blocked() -> None:
     """TRANSIT_TRAFFIC names the tables, the attachment, and what to do first; WarnOnly cannot turn it off."""
     plan = planned(vpc(transit_routes=LEADS_HERE))
     [found] = plan.blockers
-    assert (plan.action, found.code, found.resource) == (Action.BLOCKED, Blocker.TRANSIT_TRAFFIC, "rtb-1")
+    assert (plan.action, found.code, found.resource) == (PlanAction.BLOCKED, Blocker.TRANSIT_TRAFFIC, "rtb-1")
     assert found.evidence.startswith("tgw-rtb-1 sends S3 Express traffic of other VPCs")
     assert "each VPC behind tgw-1 its own endpoint" in found.fix
     assert "a route table of their own" in found.fix
@@ -197,7 +197,7 @@ def test_what_cannot_be_read_blocks_where_a_route_leads_back(network: Snapshot) 
     assert found_in(network) == [Blocker.TRANSIT_UNKNOWN]
     plan = planned(network, warn_only=frozenset({Blocker.TRANSIT_UNKNOWN}))
     assert (plan.action, [found.code for found in plan.warnings]) == (
-        Action.CREATE_AND_ASSOCIATE,
+        PlanAction.CREATE_AND_ASSOCIATE,
         [Blocker.TRANSIT_UNKNOWN],
     )
 
@@ -1110,4 +1110,4 @@ def test_only_address_families_of_the_endpoint_count() -> None:
         assert (plan.ip_address_type, [found.code for found in plan.blockers]) == ("dualstack", [code])
         existing = by_id(endpoint(ip_address_type="ipv4"))
         plan = planned(both_families(has_ipv6=False, lead=lead, vpc_endpoints=existing))
-        assert (plan.action, plan.blockers) == (Action.ASSOCIATE, ())
+        assert (plan.action, plan.blockers) == (PlanAction.ASSOCIATE, ())

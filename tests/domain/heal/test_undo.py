@@ -12,10 +12,10 @@ from express_path.domain.heal.undo import (
     MAX_NAMED_SUBNETS,
     LiveResources,
     Records,
-    Undo,
     UndoChange,
     UndoFact,
     UndoFactCode,
+    UndoPlan,
     check_heal,
     check_not_undone,
     make_undo,
@@ -78,14 +78,14 @@ def test_association_goes_first(shown: VpcEndpoint, tables: tuple[RouteTable, ..
 @pytest.mark.parametrize(
     ("undo", "codes"),
     [
-        (Undo(HEAL, associated=True, is_live=True), ["DISASSOCIATE", "DELETE_ENDPOINT"]),
-        (Undo(HEAL, associated=False, is_live=True, kept="rtb-2 uses it"), ["NOT_ASSOCIATED", "KEEP_ENDPOINT"]),
-        (Undo(HEAL, associated=False, is_live=False), ["NOT_ASSOCIATED", "ENDPOINT_GONE"]),
-        (Undo(INTENDED, associated=False, is_live=False), ["NOT_ASSOCIATED", "UNCONFIRMED", "ENDPOINT_GONE"]),
+        (UndoPlan(HEAL, associated=True, is_live=True), ["DISASSOCIATE", "DELETE_ENDPOINT"]),
+        (UndoPlan(HEAL, associated=False, is_live=True, kept="rtb-2 uses it"), ["NOT_ASSOCIATED", "KEEP_ENDPOINT"]),
+        (UndoPlan(HEAL, associated=False, is_live=False), ["NOT_ASSOCIATED", "ENDPOINT_GONE"]),
+        (UndoPlan(INTENDED, associated=False, is_live=False), ["NOT_ASSOCIATED", "UNCONFIRMED", "ENDPOINT_GONE"]),
     ],
     ids=["all of it", "endpoint stays", "nothing left", "not confirmed"],
 )
-def test_facts_say_what_happens_to_the_table_and_the_endpoint(undo: Undo, codes: list[str]) -> None:
+def test_facts_say_what_happens_to_the_table_and_the_endpoint(undo: UndoPlan, codes: list[str]) -> None:
     """What the ledger does not confirm is said, too."""
     assert [fact.code for fact in undo.facts()] == codes
 
@@ -124,7 +124,7 @@ def test_unused_endpoint_of_a_heal_is_deleted(state: str) -> None:
     ],
     ids=["not created by a heal", "not managed", "used by one", "used by others too"],
 )
-def test_other_endpoints_stay(undo: Undo, why: str) -> None:
+def test_other_endpoints_stay(undo: UndoPlan, why: str) -> None:
     """The reason is named; only the association goes."""
     assert undo.is_live
     assert not undo.deletes
@@ -232,7 +232,7 @@ def taken(
     settings: HealSettings = SETTINGS,
     vpc: VpcRecord = CREATED,
     tables: tuple[RouteTable, ...] = (ROUTED,),
-) -> Undo:
+) -> UndoPlan:
     """Plan the undo of a heal after its endpoint and route table got these tags and this policy."""
     endpoint_now = replace(OURS, tags={**OURS.tags, **(endpoint_tags or {})})
     tables = tuple(replace(found, tags=table_tags or {}) for found in tables)

@@ -14,9 +14,9 @@ from express_path_cli.findings.baseline import PAST, PastFinding
 from express_path_cli.findings.change import ChangeFindings, TableChange
 from express_path_cli.findings.options import ScanOptions
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.row import Row, change_key, known_id
+from express_path_cli.findings.row import Row, fix_key, known_id
 from express_path_cli.findings.scan_file import SCHEMA_VERSION
-from express_path_cli.findings.worklist import Change, changes_of, worklist
+from express_path_cli.findings.worklist import Fix, fixes_of, worklist
 from express_path_cli.sources.source import Source
 from express_path_cli.terminal.files import to_json
 
@@ -24,11 +24,11 @@ from express_path_cli.terminal.files import to_json
 def as_json(result: Result, scan: ScanOptions) -> Iterator[bytes]:
     """Yield a scan as one JSON document: everything that another format or a report shows of it."""
     compared, planned = result.comparison is not None, result.change is not None
-    changes = changes_of(worklist(result.rows).items())
-    places = {change_key(change.rows[0]): place for place, change in enumerate(changes)}
-    subnets = (_row(row, places.get(change_key(row)), compared=compared, planned=planned) for row in result.rows)
+    fixes = fixes_of(worklist(result.rows).items())
+    places = {fix_key(fix.rows[0]): place for place, fix in enumerate(fixes)}
+    subnets = (_row(row, places.get(fix_key(row)), compared=compared, planned=planned) for row in result.rows)
     change = _change_findings(result.change) if result.change else {}
-    lists = {**_hubs(result), "changes": map(_change, changes), "subnets": subnets}
+    lists = {**_hubs(result), "changes": map(_fix, fixes), "subnets": subnets}
     yield from document({**_scan(result, scan), **_names(result), **change, **lists, **_past(result)})
 
 
@@ -145,17 +145,17 @@ def _not_selected(result: Result) -> list[dict[str, Any]]:
     ]
 
 
-def _change(change: Change) -> dict[str, Any]:
-    """Return what to do about the subnets that refer to it. `endpoint` is null for another change."""
-    remedy = change.remedy
+def _fix(fix: Fix) -> dict[str, Any]:
+    """Return what to do about the subnets that refer to it. `endpoint` is null for a fix of another kind."""
+    remedy = fix.remedy
     return {
         "text": remedy.text,
         "note": remedy.note,
         "command": remedy.command,
         "url": remedy.url,
         "patches": {tool: patch for tool, patch in remedy.patches.items() if tool != "cli"},
-        "routeTableIds": change.route_table_ids,
-        "subnets": len(change.rows),
+        "routeTableIds": fix.route_table_ids,
+        "subnets": len(fix.rows),
         "endpoint": _endpoint(remedy.endpoint) if remedy.endpoint else None,
         **({"owner": remedy.owner} if remedy.owner else {}),
     }

@@ -14,7 +14,7 @@ from express_path_cli.findings.hubs import TITLE, hub_advice, hubs_in_short
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import advice, closing
-from express_path_cli.findings.worklist import WorkItem, changes_of, item_record, news, worklist
+from express_path_cli.findings.worklist import WorkItem, fixes_of, item_record, news, worklist
 from express_path_cli.terminal.tables import limited
 from express_path_cli.terminal.texts import count_text
 
@@ -98,7 +98,7 @@ class _Document:
             yield from self._shown([f"- {plain(f'{failure.where}: {failure.message}')}" for failure in result.failures])
             yield ""
         yield from self._section("What to fix", self._worklist.flagged)
-        yield from self._changes()
+        yield from self._fixes()
         yield from self._section("Traffic that AWS drops", self._worklist.dropped)
         yield from self._section("Paths that could not be followed", self._worklist.unresolved)
         yield from self._hubs()
@@ -133,20 +133,20 @@ class _Document:
                 "",
             )
 
-    def _changes(self) -> Iterator[str]:
+    def _fixes(self) -> Iterator[str]:
         """Yield what to do about NON_COMPLIANT subnets as a list, worst first, with commands that can be copied."""
         found = news(self._result.rows) if self._result.comparison else self._worklist
-        changes = changes_of(found.flagged)
-        if changes:
+        fixes = fixes_of(found.flagged)
+        if fixes:
             yield from ("### What to do", "")
-            for change in changes[: self._length.most]:
-                remedy, reason = change.remedy, change.rows[0].reason
+            for fix in fixes[: self._length.most]:
+                remedy, reason = fix.remedy, fix.rows[0].reason
                 command = f" {_code(remedy.command)}" if remedy.command else ""
-                where = f", {_code(change.place)}" if change.place else ""
-                yield f"- {reason}, {change.counted(reason)}{where}: {plain(remedy.text)}{command}"
-                if change.code and not command:
-                    yield from ("", *(f"  {line}".rstrip() for line in ("```", *change.code.splitlines(), "```")), "")
-            if self._length.most is not None and len(changes) > self._length.most:
+                where = f", {_code(fix.place)}" if fix.place else ""
+                yield f"- {reason}, {fix.counted(reason)}{where}: {plain(remedy.text)}{command}"
+                if fix.code and not command:
+                    yield from ("", *(f"  {line}".rstrip() for line in ("```", *fix.code.splitlines(), "```")), "")
+            if self._length.most is not None and len(fixes) > self._length.most:
                 yield "- More changes like these are not listed. `express-path scan --format html` shows each of them."
             yield ""
 

@@ -15,7 +15,7 @@ from express_path_cli.findings.options import RenderOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import EXCLUDED_FIX, closing
-from express_path_cli.findings.worklist import LAYOUTS, PLACE, WorkItem, changes_of, item_record, news, worklist
+from express_path_cli.findings.worklist import LAYOUTS, PLACE, WorkItem, fixes_of, item_record, news, worklist
 from express_path_cli.terminal.tables import Record, Screen, aligned, printable, record_lines, shortened
 from express_path_cli.terminal.texts import count_text
 
@@ -31,14 +31,14 @@ _MAX_TABLES = 20
 """How many rows of the worklist a terminal shows; in 80 columns, a row has two lines. Of more, it shows totals and the worst."""
 _MAX_GROUPS = 8
 """How many accounts and owners a terminal shows, and how many of the worst rows after them."""
-_MAX_CHANGES = 3
-"""How many changes are shown. The others differ mainly in their IDs."""
+_MAX_FIXES = 3
+"""How many fixes are shown. The others differ mainly in their IDs."""
 _MAX_HUBS = 5
 """How many hubs a terminal shows."""
 _FIRST = ("Subnets", "New", "Reason", "NAT")
 """The titles that are first in a terminal, which may cut the end of an item's second line."""
-_IN_CHANGES = ("To fix", "Unknown", "To find out")
-"""The titles that a terminal leaves out of the rows, because the changes say it."""
+_IN_FIXES = ("To fix", "Unknown", "To find out")
+"""The titles that a terminal leaves out of the rows, because the fixes say it."""
 
 
 def as_text(result: Result, options: RenderOptions, screen: Screen) -> Iterator[str]:
@@ -67,7 +67,7 @@ class _Table:
         else:
             yield from self._totals()
             yield from self._rows()
-            yield from self._changes()
+            yield from self._fixes()
         yield from self._hubs()
         yield from self._closing()
 
@@ -131,7 +131,7 @@ class _Table:
     def _section(self, title: str, meaning: str, items: Sequence[WorkItem]) -> Iterator[str]:
         places = {f", account {item.first.account_id} {item.first.region}" for item in items}
         is_one_place = self._screen.width is not None and len(places) == 1
-        hidden = (*(PLACE if is_one_place else ()), *(["Reason"] if title in list(Reason) else []), *_IN_CHANGES)
+        hidden = (*(PLACE if is_one_place else ()), *(["Reason"] if title in list(Reason) else []), *_IN_FIXES)
         style = STYLES[Compliance.NON_COMPLIANT] if title == Compliance.NON_COMPLIANT else "bold"
         yield ""
         for line in self._screen.folded(f"{title}{min(places) if is_one_place else ''}{meaning}"):
@@ -153,21 +153,21 @@ class _Table:
             yield ""
             yield from _subnet_lines(sorted(self._result.rows, key=in_order_of_work), self._result)
 
-    def _changes(self) -> Iterator[str]:
+    def _fixes(self) -> Iterator[str]:
         """Yield what to do, worst first, with an example of each reason. A command is one line that can be copied."""
         found = self._advised
-        changes = changes_of((*found.flagged, *found.dropped, *found.unresolved))
-        if not changes:
+        fixes = fixes_of((*found.flagged, *found.dropped, *found.unresolved))
+        if not fixes:
             return
         yield ""
         yield self._screen.paint("What to do", "bold")
-        for change in _worst_of_each(changes, lambda change: change.rows[0].reason, _MAX_CHANGES):
-            reason, remedy, tables = change.rows[0].reason, change.remedy, change.route_table_ids
+        for fix in _worst_of_each(fixes, lambda fix: fix.rows[0].reason, _MAX_FIXES):
+            reason, remedy, tables = fix.rows[0].reason, fix.remedy, fix.route_table_ids
             where = f" of {tables[0]}" if len(tables) == 1 and reason not in NAME_THE_TABLE else ""
-            where += f", {change.place}" if change.place else ""
-            yield from self._screen.folded(f"{reason}, {change.counted(reason)}{where}: {remedy.text}")
-            yield from map(printable, change.code.splitlines())
-        yield from self._rest(len(changes) - _MAX_CHANGES, "change")
+            where += f", {fix.place}" if fix.place else ""
+            yield from self._screen.folded(f"{reason}, {fix.counted(reason)}{where}: {remedy.text}")
+            yield from map(printable, fix.code.splitlines())
+        yield from self._rest(len(fixes) - _MAX_FIXES, "change")
 
     def _hubs(self) -> Iterator[str]:
         """Yield the hubs, and what to do about them."""

@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from express_path.domain.heal.ledger import Approval, ApprovalState, StartedBy, TableRecord, policy_hash
-from express_path.domain.heal.records import FULL_ACCESS, Action, Blocker, Concern, HealSettings, Plan
+from express_path.domain.heal.records import FULL_ACCESS, Blocker, Concern, HealSettings, Plan, PlanAction
 
 ANSWER_SECONDS = 86_400
 """How long the approvers have to answer, in seconds: the timeout of the runbook's approval step."""
@@ -149,7 +149,7 @@ def denial(record: TableRecord, started_by: StartedBy) -> Concern | None:
 
 def next_step(plan: Plan, *, dry_run: bool, is_pending: bool) -> ApprovalStep:
     """Return what a run does after its plan, which is not blocked unless this is a dry run."""
-    if dry_run or plan.action is Action.NOTHING_TO_DO:
+    if dry_run or plan.action is PlanAction.NOTHING_TO_DO:
         return ApprovalStep.DONE
     return ApprovalStep.PENDING if is_pending else ApprovalStep.ASK
 
@@ -188,7 +188,7 @@ def approval_message(plan: Plan, moved: Sequence[str]) -> str:
 
 
 def _endpoint(plan: Plan) -> str:
-    if plan.action is not Action.CREATE_AND_ASSOCIATE:
+    if plan.action is not PlanAction.CREATE_AND_ASSOCIATE:
         return f"Gateway endpoint {plan.endpoint_id} in {plan.verdict.vpc_id} is used. Only its route tables change."
     policy = "full access" if plan.policy == FULL_ACCESS else "the stack's endpoint policy"
     return f"Gateway endpoint {plan.service_name} is created in {plan.verdict.vpc_id}, with {policy}. It is free."

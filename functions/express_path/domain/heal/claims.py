@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from express_path.domain.heal.endpoints import USABLE, express_endpoints
 from express_path.domain.heal.ledger import LedgerView, RunRecord, TableState, VpcRecord
-from express_path.domain.heal.records import CHANGING, MANAGED_TAG, Action, Blocker, Plan
+from express_path.domain.heal.records import CHANGING, MANAGED_TAG, Blocker, Plan, PlanAction
 from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.reasons import Compliance
@@ -41,7 +41,7 @@ def may_be_finished(observation: "Observation", heal: RunRecord) -> bool:
     table = observation.ledger.table
     route_table = observation.evaluator.snapshot.route_tables.get(table.route_table_id)
     return (
-        observation.plan.action is Action.NOTHING_TO_DO
+        observation.plan.action is PlanAction.NOTHING_TO_DO
         and table.state in (TableState.CLAIMED, TableState.FAILED)
         and not table.is_undone
         and route_table is not None
@@ -98,7 +98,9 @@ def is_unrecorded(observation: "Observation") -> bool:
     To find out, the run creates it again with the same token: EC2 returns the endpoint that the token created.
     """
     endpoint, record = observation.endpoint, observation.ledger.vpc
-    return observation.plan.action is Action.ASSOCIATE and endpoint is not None and may_be_token_of(record, endpoint)
+    return (
+        observation.plan.action is PlanAction.ASSOCIATE and endpoint is not None and may_be_token_of(record, endpoint)
+    )
 
 
 def may_be_token_of(record: VpcRecord, endpoint: VpcEndpoint) -> bool:
@@ -122,9 +124,9 @@ def client_token(election: Election, vpc_id: str, plan: Plan, policy: str) -> st
 
 def next_before_claim(plan: Plan, *, dry_run: bool, finishes: bool) -> NextStep:
     """Return what a run does after its first plan."""
-    if dry_run or plan.action is Action.BLOCKED:
+    if dry_run or plan.action is PlanAction.BLOCKED:
         return NextStep.DONE
-    if plan.action is Action.NOTHING_TO_DO:
+    if plan.action is PlanAction.NOTHING_TO_DO:
         return NextStep.FINISH if finishes else NextStep.DONE
     return NextStep.CLAIM
 
@@ -174,14 +176,14 @@ def may_create(observation: Observation) -> bool:
     Another run may create and record the endpoint after this observation has read the network and before it reads
     the ledger. The next observation then shows the endpoint.
     """
-    creates = observation.plan.action is Action.CREATE_AND_ASSOCIATE
+    creates = observation.plan.action is PlanAction.CREATE_AND_ASSOCIATE
     return creates and not is_token_spent(observation.ledger.vpc, observation.evaluator.snapshot)
 
 
 def is_ready(observation: Observation) -> bool:
     """Return whether the endpoint to associate is available: in any other state, its routes carry no traffic."""
     return (
-        observation.plan.action is Action.ASSOCIATE
+        observation.plan.action is PlanAction.ASSOCIATE
         and observation.endpoint is not None
         and observation.endpoint.state == "available"
     )
@@ -219,9 +221,9 @@ same association again. The run would then record that association as its own.
 
 def next_change(plan: Plan) -> NextStep:
     """Return what a run does after it has claimed the route table, by a plan that is not blocked."""
-    if plan.action is Action.NOTHING_TO_DO:
+    if plan.action is PlanAction.NOTHING_TO_DO:
         return NextStep.VERIFY
-    return NextStep.CREATE if plan.action is Action.CREATE_AND_ASSOCIATE else NextStep.ASSOCIATE
+    return NextStep.CREATE if plan.action is PlanAction.CREATE_AND_ASSOCIATE else NextStep.ASSOCIATE
 
 
 def found_instead(observation: Observation) -> str:

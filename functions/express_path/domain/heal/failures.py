@@ -44,7 +44,7 @@ https://docs.aws.amazon.com/sns/latest/api/API_Publish.html)."""
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class StepFailure:
     """Why a step failed. Programs read the step, the code, the resource, and the blockers, and people read the rest.
 
     code: that of the plan function's error, or AWS's; empty if there is none. fix: what to do, empty if that is not known.
@@ -61,7 +61,7 @@ class Failure:
     patches: Mapping[str, str] = field(default_factory=dict)
 
 
-def causes(failures: Sequence[Failure]) -> list[Failure]:
+def causes(failures: Sequence[StepFailure]) -> list[StepFailure]:
     """Return what explains the failure of a run, each failure with what to do if that is known, in the same order.
 
     A race that was lost on the way out explains nothing, unless nothing else failed.
@@ -70,7 +70,7 @@ def causes(failures: Sequence[Failure]) -> list[Failure]:
     return [replace(failure, fix=failure.fix or _fix(failure)) for failure in relevant or failures]
 
 
-def _fix(failure: Failure) -> str:
+def _fix(failure: StepFailure) -> str:
     if failure.step == _APPROVE:
         return _NOT_REJECTED
     return _FIXES.get(failure.code, "")

@@ -32,7 +32,7 @@ from express_path.domain.heal.ledger import (
 from express_path.domain.heal.patches import associate_patches, create_patches, fitting
 from express_path.domain.heal.policies import policy_concerns
 from express_path.domain.heal.preflight import Evidence, calendar_concerns, preflight
-from express_path.domain.heal.records import MAY_WARN, Action, Blocker, Concern, HealSettings, Plan
+from express_path.domain.heal.records import MAY_WARN, Blocker, Concern, HealSettings, Plan, PlanAction
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
 from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
 from express_path.domain.path.tracing import ENTRIES
@@ -138,14 +138,14 @@ def make_plan(evaluator: Evaluator, subnet_id: str, context: PlanContext) -> Pla
     if verdict.reason in BLOCKER_BY_REASON:
         kind, evidence, fix = BLOCKER_BY_REASON[verdict.reason]
         blocker = Concern(kind, subnet_id, evidence, fix)
-        return Plan(Action.BLOCKED, verdict, blockers=(blocker, *calendar_concerns(context.evidence)))
+        return Plan(PlanAction.BLOCKED, verdict, blockers=(blocker, *calendar_concerns(context.evidence)))
     if verdict.reason is Reason.DROPPED and is_closed(evaluator, verdict):
-        return Plan(Action.BLOCKED, verdict, blockers=(path_closed(subnet_id, verdict.annotation),))
+        return Plan(PlanAction.BLOCKED, verdict, blockers=(path_closed(subnet_id, verdict.annotation),))
     if verdict.compliance is not Compliance.NON_COMPLIANT:
-        return Plan(Action.NOTHING_TO_DO, verdict)
+        return Plan(PlanAction.NOTHING_TO_DO, verdict)
     table = evaluator.table_of(verdict)
     if table is None or not is_healable(verdict):
-        return Plan(Action.BLOCKED, verdict, blockers=(_not_a_nat(verdict), *calendar_concerns(context.evidence)))
+        return Plan(PlanAction.BLOCKED, verdict, blockers=(_not_a_nat(verdict), *calendar_concerns(context.evidence)))
     return _heal(evaluator, verdict, table, context)
 
 
@@ -187,12 +187,12 @@ def _heal(evaluator: Evaluator, verdict: Verdict, table: RouteTable, context: Pl
     warnings = tuple(found for found in concerns if found.only_warns or found.code in may_warn)
     blockers = tuple(found for found in concerns if found not in warnings)
     if is_new:
-        action, patches = Action.CREATE_AND_ASSOCIATE, create_patches(endpoint, [table.id], settings.policy)
+        action, patches = PlanAction.CREATE_AND_ASSOCIATE, create_patches(endpoint, [table.id], settings.policy)
     else:
-        action, patches = Action.ASSOCIATE, associate_patches(endpoint, [table.id], evidence.policies)
+        action, patches = PlanAction.ASSOCIATE, associate_patches(endpoint, [table.id], evidence.policies)
     owner = owner_tag(endpoint, settings) or _adopter(endpoint, context) or owner_tag(table, settings)
     return Plan(
-        Action.BLOCKED if blockers else action,
+        PlanAction.BLOCKED if blockers else action,
         verdict,
         service_name=endpoint.service_name,
         endpoint_id=None if is_new else endpoint.id,

@@ -75,7 +75,7 @@ class Concern:
     only_warns: bool = False
 
 
-class Action(StrEnum):
+class PlanAction(StrEnum):
     """What a heal would do."""
 
     NOTHING_TO_DO = "NOTHING_TO_DO"
@@ -84,7 +84,7 @@ class Action(StrEnum):
     BLOCKED = "BLOCKED"
 
 
-CHANGING = frozenset({Action.ASSOCIATE, Action.CREATE_AND_ASSOCIATE})
+CHANGING = frozenset({PlanAction.ASSOCIATE, PlanAction.CREATE_AND_ASSOCIATE})
 """The actions that change something."""
 
 
@@ -135,7 +135,7 @@ class Plan:
     approves; it is empty if there is nothing to heal. judged names the holders of the policies that were read.
     """
 
-    action: Action
+    action: PlanAction
     verdict: Verdict
     service_name: str = ""
     endpoint_id: str | None = None

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
-from express_path.domain.heal.failures import Failure
+from express_path.domain.heal.failures import StepFailure
 from express_path.domain.heal.ledger import RunRecord
-from express_path.domain.heal.records import CHANGING, Action, Concern
+from express_path.domain.heal.records import CHANGING, Concern, PlanAction
 from express_path.domain.heal.undo import UndoFact, UndoFactCode
 
 
@@ -13,7 +13,7 @@ class PlanFacts(Protocol):
     """What the sentences about a plan need of it."""
 
     @property
-    def action(self) -> Action:
+    def action(self) -> PlanAction:
         """What the heal would do."""
 
     @property
@@ -109,15 +109,15 @@ def undo_fact_text(fact: UndoFact) -> str:
     return _FACTS[fact.code].format(resource=fact.resource, evidence=fact.evidence)
 
 
-def failure_text(failure: Failure) -> str:
+def failure_text(failure: StepFailure) -> str:
     """Return why a step failed, with the blockers and warnings of a blocked heal."""
     if not failure.blockers:
         return failure.evidence
     concerns = [*map(concern_text, failure.blockers), *map(_warning_text, failure.warnings)]
-    return one_line([f"{Action.BLOCKED} for {failure.resource}: {failure.evidence}", *concerns])
+    return one_line([f"{PlanAction.BLOCKED} for {failure.resource}: {failure.evidence}", *concerns])
 
 
-def failure_texts(failures: Sequence[Failure]) -> Iterator[str]:
+def failure_texts(failures: Sequence[StepFailure]) -> Iterator[str]:
     """Yield why a run failed, the last failure first, and each fix once. failures are in the order of their ends."""
     yield "; before that, ".join(
         f"step {failure.step} failed: {failure_text(failure)}" for failure in reversed(failures)

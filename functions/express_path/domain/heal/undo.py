@@ -99,7 +99,7 @@ class UndoFact:
 
 
 @dataclass(frozen=True, slots=True)
-class Undo:
+class UndoPlan:
     """What an undo would change now.
 
     associated is true if the route table still uses the heal's endpoint. is_live is true if the endpoint exists and is
@@ -191,7 +191,7 @@ def check_not_undone(heal: RunRecord) -> None:
         raise UndoError(heal.run_id, f"run {heal.undo_run_id} undid it already", "nothing is left to undo")
 
 
-def make_undo(records: Records, live: LiveResources, region: str, settings: HealSettings) -> Undo:
+def make_undo(records: Records, live: LiveResources, region: str, settings: HealSettings) -> UndoPlan:
     """Plan the undo of a heal that check_heal accepted; of the settings, those about owners count.
 
     Raise UndoError if the ledger says that a later heal replaced this one, or if EC2 shows something other than what
@@ -203,7 +203,7 @@ def make_undo(records: Records, live: LiveResources, region: str, settings: Heal
     _check_records(records)
     endpoint = _endpoint(heal, live, region)
     if endpoint is None or endpoint.state not in USABLE:
-        return Undo(heal, associated=False, is_live=False)
+        return UndoPlan(heal, associated=False, is_live=False)
     _check_age(records, live)
     users = {*endpoint.route_table_ids, *(table.id for table in live.tables if leads_to(table, endpoint.id))}
     associated = heal.route_table_id in users
@@ -217,7 +217,7 @@ def make_undo(records: Records, live: LiveResources, region: str, settings: Heal
     owner = taken.found if taken else owner_tag(endpoint, settings)
     owner = owner or changed_since([heal], endpoint, live.policy, settings)
     owner = owner or changed_since_creation(records.creators, endpoint, live.policy, settings)
-    return Undo(heal, associated, is_live=True, kept=_kept(records, endpoint, others, owner))
+    return UndoPlan(heal, associated, is_live=True, kept=_kept(records, endpoint, others, owner))
 
 
 def _check_age(records: Records, live: LiveResources) -> None:

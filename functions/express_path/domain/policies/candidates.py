@@ -39,7 +39,7 @@ from express_path.domain.policies.keys import (
     VPC_ARN,
     VPC_IP,
     VPCE,
-    Path,
+    RequestPath,
     Unknown,
     variables_in,
 )
@@ -108,7 +108,7 @@ class Candidates:
         keys = [AFTER[unknown.key]] if unknown.key in AFTER else []
         if self._document.has_variables:
             keys += [key for key in variables_in(self._texts_about(unknown)) if AFTER.get(key) != unknown.key]
-        paths = [unknown.path] if unknown.path else list(Path)
+        paths = [unknown.path] if unknown.path else list(RequestPath)
         for key in keys:
             for path in paths:
                 value = self._values.of_key(key, path)
@@ -129,9 +129,9 @@ class Candidates:
 
     # --- values that are given
 
-    def _given(self, path: Path | None, key: str) -> list[Value]:
+    def _given(self, path: RequestPath | None, key: str) -> list[Value]:
         """Return the only values that a key can have, as far as that is known."""
-        if path is Path.NAT:
+        if path is RequestPath.NAT:
             return [(address,) for address in self._known.nat_addresses]
         if key in OF_SERVICES:
             return [("false",)]
@@ -153,7 +153,7 @@ class Candidates:
 
     def _given_by_endpoint(self, key: str) -> list[Value]:
         """Return the values of a key of an instance's credentials: the key of the endpoint path has the same, if any."""
-        value = self._values.tried.get(Unknown(Path.ENDPOINT, OF_INSTANCES[key]), ABSENT)
+        value = self._values.tried.get(Unknown(RequestPath.ENDPOINT, OF_INSTANCES[key]), ABSENT)
         if key == INSTANCE_IP and ":" in "".join(value):
             return [ABSENT]
         return [value, ABSENT]
@@ -181,20 +181,20 @@ class Candidates:
         frames = self._frames(key)
         of_addresses = key in (SOURCE_IP, VPC_IP)
         is_variable = not self._request.variables.isdisjoint(keys)
-        question = (path is Path.NAT, of_addresses, is_variable, tuple(conditions), tuple(frames))
+        question = (path is RequestPath.NAT, of_addresses, is_variable, tuple(conditions), tuple(frames))
         if question not in self._computed:
             values = values_that_matter(conditions, self._effort, of_addresses=of_addresses, frames=frames)
-            if path is Path.NAT:
+            if path is RequestPath.NAT:
                 values = [value for value in values if is_public_ipv4(value)]
             if not is_variable and not any(FILLER in text for condition in conditions for text in condition.values):
                 values = [*different(values, conditions, self._effort)]
             self._computed[question] = values
         return cast("list[str]", self._computed[question])
 
-    def _comparisons(self, path: Path | None, key: str, keys: Sequence[str]) -> list[Condition]:
+    def _comparisons(self, path: RequestPath | None, key: str, keys: Sequence[str]) -> list[Condition]:
         """Return the conditions that tell values of a key apart, without policy variables. keys have the same values as key."""
         compared_keys = self._compared_with(keys)
-        paths = [path] if path else list(Path)
+        paths = [path] if path else list(RequestPath)
         conditions: dict[Condition, None] = {}
         for condition in [row for about in (*keys, *compared_keys) for row in self._conditions_on(about)]:
             for on_path in paths:
@@ -206,7 +206,7 @@ class Candidates:
         comparisons = [*conditions, Condition("StringEquals", "", if_exists=False, key=key, values=values)]
         if key == VPC:
             for condition in self._conditions_on(VPC_ARN):
-                vpc_ids = [arn.rpartition("/")[2] for arn in self._shown(condition.values, Path.ENDPOINT)]
+                vpc_ids = [arn.rpartition("/")[2] for arn in self._shown(condition.values, RequestPath.ENDPOINT)]
                 comparisons += [replace(condition, operator="StringLike", values=(vpc_id,)) for vpc_id in vpc_ids]
         return comparisons
 
@@ -234,18 +234,18 @@ class Candidates:
 
     def _tried(self, keys: Sequence[str]) -> tuple[str, ...]:
         """Return the values of keys that are given or tried."""
-        values = [self._values.of_key(key, path) for key in keys for path in Path]
-        values += [value for key in keys for value in self._given(Path.ENDPOINT, VPC if key == VPC_ARN else key)]
+        values = [self._values.of_key(key, path) for key in keys for path in RequestPath]
+        values += [value for key in keys for value in self._given(RequestPath.ENDPOINT, VPC if key == VPC_ARN else key)]
         return tuple(dict.fromkeys(text for value in values if not isinstance(value, Unknown) for text in value))
 
     def _vpc_id(self) -> str:
         """Return the ID of the endpoint's VPC, or the one that is tried; else a pattern for any."""
         if self._known.vpc_id:
             return self._known.vpc_id
-        tried = self._values.tried.get(Unknown(Path.ENDPOINT, VPC))
+        tried = self._values.tried.get(Unknown(RequestPath.ENDPOINT, VPC))
         return tried[0] if tried else "*"
 
-    def _shown(self, texts: tuple[str, ...], path: Path) -> tuple[str, ...]:
+    def _shown(self, texts: tuple[str, ...], path: RequestPath) -> tuple[str, ...]:
         """Return texts with the values that are tried in place of variables, and with others where there is none yet."""
         replaced = self._values.replaced(texts, path)
         if isinstance(replaced, Unknown):
@@ -255,7 +255,7 @@ class Candidates:
     def _resources(self) -> list[str]:
         """Return ARNs of directory buckets and access points, so that each set of patterns that match one has one."""
         # no Resource has a variable whose value depends on the path
-        patterns = self._shown(tuple(self._texts_about(RESOURCE)), Path.NAT)
+        patterns = self._shown(tuple(self._texts_about(RESOURCE)), RequestPath.NAT)
         if patterns not in self._computed:
             self._effort.spend(0, BYTES_OF_CHARACTER * sum(map(len, patterns)))
             wild = [compiled(text) for text in patterns if is_wild(text)]

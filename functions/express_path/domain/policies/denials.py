@@ -21,7 +21,7 @@ from express_path.domain.policies.keys import (
     NOTHING_KNOWN,
     VPC,
     KnownContext,
-    Path,
+    RequestPath,
     Unknown,
     depends_on_path,
     is_of_path,
@@ -102,7 +102,7 @@ def restrictions(
     for statement in endpoint_policy.statements:
         if statement.is_deny:
             fix = "delete the statement"
-            restricts = any(search.finds_what_applies(statement, [Path.ENDPOINT]) for search in searches)
+            restricts = any(search.finds_what_applies(statement, [RequestPath.ENDPOINT]) for search in searches)
         else:
             fix = "add a statement that allows every principal every action on every resource"
             restricts = allows_too_little
@@ -132,7 +132,7 @@ def _fix(statement: Statement, of_path: Sequence[Condition], search: Search, of_
     deny.
     """
     known = search.question.known
-    vpc_id = known.vpc_id or search.values.tried.get(Unknown(Path.ENDPOINT, VPC), (FORMS[VPC] + OTHER[0],))[0]
+    vpc_id = known.vpc_id or search.values.tried.get(Unknown(RequestPath.ENDPOINT, VPC), (FORMS[VPC] + OTHER[0],))[0]
     if known.endpoint_id:
         key, value = "aws:SourceVpce", known.endpoint_id
     else:
@@ -153,7 +153,7 @@ def _fix(statement: Statement, of_path: Sequence[Condition], search: Search, of_
         questions.append(replace(search.question, request=changed, known=replace(known, vpc_id=vpc_id)))
     denies = any(Search(question).finds(instead[0]) for question in questions)
     anywhere = (Search(replace(question, known=NOTHING_KNOWN)) for question in questions)
-    if denies or not any(search_anywhere.finds_what_applies(fixed, Path) for search_anywhere in anywhere):
+    if denies or not any(search_anywhere.finds_what_applies(fixed, RequestPath) for search_anywhere in anywhere):
         return _NO_FIX
     if not (known.endpoint_id or known.vpc_id):
         added = replace(added, values=("<ID of the VPC>",))

@@ -5,7 +5,7 @@ from itertools import chain
 
 from express_path.domain.policies.conditions import holds
 from express_path.domain.policies.documents import Condition, Element, Statement, account_of
-from express_path.domain.policies.keys import PRINCIPAL, RESOURCE, Answer, Path, Unknown
+from express_path.domain.policies.keys import PRINCIPAL, RESOURCE, Answer, RequestPath, Unknown
 from express_path.domain.policies.patterns import is_like
 from express_path.domain.policies.values import Question, Values
 
@@ -24,22 +24,24 @@ class Goals:
 
     def would_deny(self, statement: Statement) -> Answer:
         """Whether a Deny statement applies on the endpoint path, and none did on the NAT path."""
-        return _all([self.applies(statement, Path.ENDPOINT), self.none_applies(Path.NAT, is_deny=True)])
+        return _all([self.applies(statement, RequestPath.ENDPOINT), self.none_applies(RequestPath.NAT, is_deny=True)])
 
     def no_longer_allows(self, statement: Statement) -> Answer:
         """Whether an Allow statement applied on the NAT path, and none does on the endpoint path."""
-        allowed = [self.applies(statement, Path.NAT), self.none_applies(Path.NAT, is_deny=True)]
-        return _all([*allowed, self.none_applies(Path.ENDPOINT, is_deny=False)])
+        allowed = [self.applies(statement, RequestPath.NAT), self.none_applies(RequestPath.NAT, is_deny=True)]
+        return _all([*allowed, self.none_applies(RequestPath.ENDPOINT, is_deny=False)])
 
     def allows(self, statement: Statement) -> Answer:
         """Whether an Allow statement applies on the endpoint path, and no Deny statement does."""
-        return _all([self.applies(statement, Path.ENDPOINT), self.none_applies(Path.ENDPOINT, is_deny=True)])
+        return _all(
+            [self.applies(statement, RequestPath.ENDPOINT), self.none_applies(RequestPath.ENDPOINT, is_deny=True)]
+        )
 
-    def none_applies(self, path: Path, *, is_deny: bool) -> Answer:
+    def none_applies(self, path: RequestPath, *, is_deny: bool) -> Answer:
         """Whether no Deny statement, or no Allow statement, applies on a path."""
         return _all(_not(self.applies(row, path)) for row in self._request.statements if row.is_deny is is_deny)
 
-    def applies(self, statement: Statement, path: Path) -> Answer:
+    def applies(self, statement: Statement, path: RequestPath) -> Answer:
         """Whether a statement applies on a path."""
         self._effort.spend(2)
         return _all(
@@ -58,7 +60,7 @@ class Goals:
         self._effort.spend(len(element.patterns))
         return any(_is_principal(principal[0], pattern) for pattern in element.patterns) is not element.is_negated
 
-    def _covers_resource(self, element: Element, path: Path) -> Answer:
+    def _covers_resource(self, element: Element, path: RequestPath) -> Answer:
         if "*" in element.patterns:
             return not element.is_negated
         patterns = self._values.replaced(element.patterns, path)
@@ -70,7 +72,7 @@ class Goals:
         self._effort.match(resource, patterns)
         return any(is_like(resource[0], pattern) for pattern in patterns) is not element.is_negated
 
-    def _holds(self, condition: Condition, path: Path) -> Answer:
+    def _holds(self, condition: Condition, path: RequestPath) -> Answer:
         self._effort.spend(_STEPS_OF_CONDITION)
         value = self._values.of_key(condition.key.lower(), path)
         if isinstance(value, Unknown):

@@ -54,7 +54,7 @@ ESCAPES = ("*", "?", "$")
 """What looks like a policy variable, and stands for the character itself."""
 
 
-class Path(StrEnum):
+class RequestPath(StrEnum):
     """The way of a request to S3 Express."""
 
     NAT = "NAT"
@@ -82,7 +82,7 @@ NOTHING_KNOWN = KnownContext()
 class Unknown(NamedTuple):
     """A key (in lower case) whose value is not known. path is empty if the value is the same on both paths."""
 
-    path: Path | None
+    path: RequestPath | None
     key: str
 
 

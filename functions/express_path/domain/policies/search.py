@@ -8,7 +8,7 @@ from express_path.domain.policies.candidates import Candidates
 from express_path.domain.policies.documents import PolicyDocument, Statement
 from express_path.domain.policies.effort import Effort
 from express_path.domain.policies.goals import Goals
-from express_path.domain.policies.keys import Answer, KnownContext, Path
+from express_path.domain.policies.keys import Answer, KnownContext, RequestPath
 from express_path.domain.policies.requests import requests_of
 from express_path.domain.policies.values import Question, Values
 from express_path.errors import PolicyError
@@ -33,14 +33,14 @@ class Search:
 
     def finds_what_is_not_allowed(self) -> bool:
         """Return whether no Allow statement applies to a request on the endpoint path."""
-        return self._search(partial(self._goals.none_applies, Path.ENDPOINT, is_deny=False))
+        return self._search(partial(self._goals.none_applies, RequestPath.ENDPOINT, is_deny=False))
 
     def finds_what_is_allowed(self) -> bool:
         """Return whether an Allow statement applies to a request on the endpoint path, and no Deny statement does."""
         allows = [statement for statement in self.question.request.statements if not statement.is_deny]
         return any(self._search(partial(self._goals.allows, statement)) for statement in allows)
 
-    def finds_what_applies(self, statement: Statement, paths: Iterable[Path]) -> bool:
+    def finds_what_applies(self, statement: Statement, paths: Iterable[RequestPath]) -> bool:
         """Return whether a statement applies to a request on any of some paths."""
         if not self._is_asked_about(statement):
             return False

@@ -12,7 +12,7 @@ from express_path.domain.policies.keys import (
     SOURCE_IP,
     VARIABLE,
     KnownContext,
-    Path,
+    RequestPath,
     Unknown,
     is_of_path,
 )
@@ -48,7 +48,7 @@ class Values:
         """Return the value that is tried for what is unknown, if there is one yet."""
         return self.tried.get(unknown, unknown)
 
-    def of_key(self, key: str, path: Path) -> Value | Unknown:
+    def of_key(self, key: str, path: RequestPath) -> Value | Unknown:
         """Return the value of a key on a path, or the unknown whose value is missing."""
         if self._question.service_request:
             return self.of(Unknown(None, key))
@@ -56,11 +56,11 @@ class Values:
             return (self._question.request.session_mode,) if self._question.request.session_mode else ABSENT
         if not is_of_path(key):
             return self.of(Unknown(None, key))
-        if (key == SOURCE_IP) is (path is Path.ENDPOINT):
+        if (key == SOURCE_IP) is (path is RequestPath.ENDPOINT):
             return ABSENT
         return self.of(Unknown(path, key))
 
-    def replaced(self, texts: tuple[str, ...], path: Path) -> tuple[str, ...] | Unknown:
+    def replaced(self, texts: tuple[str, ...], path: RequestPath) -> tuple[str, ...] | Unknown:
         """Return texts of a policy with its variables replaced, or the variable whose value is missing.
 
         A text with a variable that has no value matches nothing, so it is left out.

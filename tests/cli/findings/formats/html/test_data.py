@@ -10,7 +10,7 @@ from express_path_cli.aws.options import LiveOptions
 from express_path_cli.findings.formats.html.data import page_data
 from express_path_cli.findings.options import RenderOptions, ScanOptions
 from express_path_cli.findings.result import Result
-from express_path_cli.findings.worklist import CROSSES_NAT, changes_of, worklist
+from express_path_cli.findings.worklist import CROSSES_NAT, fixes_of, worklist
 from express_path_cli.sources.source import Source
 from tests.cli.findings.results import labeled
 from tests.cli.report.results import organization, result_of, views_of
@@ -102,7 +102,7 @@ def test_tables_that_are_changed_together_have_one_remedy() -> None:
     data = data_of(result)
     shown = [data["remedies"][row[10]][:2] for row in data["subnets"]]
     remedies = {row.key: remedy for row, remedy in zip(result.rows, shown, strict=True)}
-    changes = changes_of(worklist(result.rows).flagged)
+    changes = fixes_of(worklist(result.rows).flagged)
     assert max(len(change.route_table_ids) for change in changes) > 1
     for change in changes:
         expected = [change.remedy.advice, change.remedy.command]
