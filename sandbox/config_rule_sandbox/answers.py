@@ -418,6 +418,19 @@ class DenyingBusPolicy(StrEnum):
     NOBODY_ALLOWED = "nobody allowed"
 
 
+class NewHubFindings(StrEnum):
+    """Which findings the new Security Hub has about the results of AWS Config.
+
+    https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-internal-providers.html is about Security Hub CSPM: AWS
+    Config sends it a finding for each result, with the rule's name as the title. It does not say what the new one gets.
+    """
+
+    AS_IN_CSPM = "as in CSPM"
+    NONE = "none"
+    NAMED_DIFFERENTLY = "named differently"
+    """With another title and product name."""
+
+
 @dataclass
 class Answers:
     """The answer of each switch. The type of a field lists the answers, and its default is the sandbox's answer."""
@@ -453,6 +466,7 @@ class Answers:
     attribute_keys: AttributeKeys = AttributeKeys.CHANGED
     table_deny: TableDeny = TableDeny.HOLDS
     denying_bus_policy: DenyingBusPolicy = DenyingBusPolicy.OWN_POLICIES_ALLOW
+    new_hub_findings: NewHubFindings = NewHubFindings.AS_IN_CSPM
 
     def set(self, switch: str, answer: str) -> None:
         """Give another answer of a switch, by the names that `others` yields. ValueError for an unknown name."""

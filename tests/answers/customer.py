@@ -17,7 +17,7 @@ from botocore.exceptions import ClientError
 from config_rule_sandbox.cloudformation.account import Account
 from config_rule_sandbox.cloudformation.stacks import Stack, create_stack, update_stack
 from config_rule_sandbox.config.remediation.memory import RUNNING, Remediations, Run, remediations_of
-from config_rule_sandbox.config.results import results_of
+from config_rule_sandbox.config.results import Result, results_of
 from config_rule_sandbox.ec2.block_public_access import block_public_access_of
 from config_rule_sandbox.http.in_process import in_process
 from config_rule_sandbox.iam.people import create_user
@@ -102,6 +102,12 @@ class Customer:
         self.stack = create_stack(account, STACK_NAME, template, given)
         self.failure = str(self.stack.failure or "")
 
+    def deploy_beside(self, name: str, template: dict[str, Any], **parameters: str) -> None:
+        """Create another stack in the account."""
+        account = Account(self.sandbox, self.sandbox.account_id, self.sandbox.region)
+        made = create_stack(account, name, template, parameters)
+        assert not made.failure, made.failure
+
     def settle(self) -> None:
         """Wait until AWS Config has told the rule of all changes, and all heals have ended, whoever started them."""
         self.aws.settle()
@@ -154,6 +160,12 @@ class Customer:
         }
         token = results_of(self.sandbox.account_id, self.sandbox.region).issue_token(RULE)
         self.config.put_evaluations(Evaluations=[result], ResultToken=token)
+
+    def flag_by_another_rule(self, subnet_id: str) -> None:
+        """Let AWS Config have a NON_COMPLIANT result of another rule."""
+        now = time.time()
+        result = Result(f"{RULE}-2", (SUBNET, subnet_id), "NON_COMPLIANT", now, now, now)
+        results_of(self.sandbox.account_id, self.sandbox.region).store(result)
 
     def start_remediation(self, subnet_id: str) -> None:
         """Ask AWS Config to heal a subnet."""

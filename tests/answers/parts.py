@@ -18,8 +18,11 @@ from threading import Event
 from botocore.exceptions import ClientError
 
 from config_rule_sandbox.answers import RemediationTrigger, others, switches
+from config_rule_sandbox.cloudformation.text import read
+from config_rule_sandbox.security_hub.new_hub import SUPPRESSED
 from tests.answers.customer import DEPLOYMENT, HEALS, NOT_APPLICABLE, RUN, SUBNET, SWEEP, Customer, Outcome
 from tests.support.heals import HEAL, RULE, Vpc
+from tests.support.template import ROOT
 
 Part = Callable[[Customer], Outcome]
 NEWER_TYPE = "AWS::EC2::PrefixList"
@@ -366,6 +369,26 @@ def a_sweep_is_announced(customer: Customer) -> Outcome:
     )
 
 
+def the_new_security_hub_hides_nothing_else(customer: Customer) -> Outcome:
+    """Its automation rule suppresses the findings with the rule's name as the title, and no other one that somebody must see."""
+    customer.deploy(RemediationMode="OFF")
+    customer.settle()
+    template = read((ROOT / "org" / "security-hub-admin.yaml").read_text(encoding="utf-8"))
+    del template["Resources"]["NativeFindings"], template["Outputs"]  # of Security Hub CSPM
+    customer.deploy_beside("security-hub-admin", template, CreateRuleV2="true")
+    customer.flag_by_another_rule(customer.vpc.subnet)
+
+    def is_right() -> bool:
+        found = customer.aws.client("securityhub").get_findings_v2()["Findings"]
+        seen = {
+            (finding["finding_info"]["title"], finding["metadata"]["product"]["name"], finding["status_id"])
+            for finding in found
+        }
+        return all((status == SUPPRESSED) == ((title, product) == (RULE, "Config")) for title, product, status in seen)
+
+    return customer.outcome(is_right)
+
+
 PARTS: dict[str, tuple[Part, ...]] = {
     "remediation_trigger": (
         what_is_found_is_healed,
@@ -415,6 +438,7 @@ PARTS: dict[str, tuple[Part, ...]] = {
     "attribute_keys": (a_heal_is_undone_and_made_again,),
     "table_deny": (a_forged_approval_heals_nothing,),
     "denying_bus_policy": (a_sweep_is_announced,),
+    "new_hub_findings": (the_new_security_hub_hides_nothing_else,),
 }
 """The parts that the answers of each switch can touch."""
 AVOIDED = {"used_token"}

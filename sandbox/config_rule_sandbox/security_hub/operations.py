@@ -9,6 +9,7 @@ from moto.securityhub.exceptions import SecurityHubClientError
 from moto.securityhub.responses import SecurityHubResponse
 
 from config_rule_sandbox.patching.patches import Patches
+from config_rule_sandbox.security_hub import new_hub
 from config_rule_sandbox.security_hub.checks import InvalidInputError
 from config_rule_sandbox.security_hub.filters import chosen_findings
 from config_rule_sandbox.security_hub.findings import Findings, findings_of
@@ -24,7 +25,7 @@ def apply(patches: Patches) -> None:
 
     https://docs.aws.amazon.com/securityhub/1.0/APIReference/API_BatchUpdateFindings.html has a path that moto lacks.
     """
-    paths = {**urls.url_paths, "{0}/findings/batchupdate$": SecurityHubResponse.dispatch}
+    paths = {**urls.url_paths, "{0}/findings/batchupdate$": SecurityHubResponse.dispatch, **new_hub.apply(patches)}
     patches.set(urls, "url_paths", paths)
     for name, operation in OPERATIONS.items():
         patches.set(SecurityHubResponse, name, _method(operation))
