@@ -47,7 +47,15 @@ AWS_NAMES = {"configservice": "config", "s3api": "s3"}
 """Names that the AWS CLI spells otherwise: https://docs.aws.amazon.com/cli/latest/reference/."""
 AWS_GLOBAL = {"--output", "--profile", "--query", "--region"}
 """Options of every command: https://docs.aws.amazon.com/cli/latest/userguide/cli-configure-options.html."""
-AWS_CUSTOM = {"sns subscribe", "cloudformation deploy", "cloudformation wait", "s3 cp", "s3 rm", "s3 sync"}
+AWS_CUSTOM = {
+    "sns subscribe",
+    "cloudformation deploy",
+    "cloudformation wait",
+    "dynamodb wait",
+    "s3 cp",
+    "s3 rm",
+    "s3 sync",
+}
 """Commands of the AWS CLI that are no operations of an API, or have options of their own."""
 MEASUREMENTS = {"bench get", "bench put", "bench open", "bench add"}
 """Commands that send requests for minutes, or need the histograms of such a run. Only their options are parsed."""
