@@ -34,8 +34,8 @@ setup: $(VENV) ## Make .venv, with the command at .venv/bin/express-path.
 demo: ## Show the rule and a heal at work on an embedded AWS; needs no account.
 	@$(MAKE) --silent --no-print-directory $(VENV) $(RIE) >/dev/null
 	@.venv/bin/python -m demo
-sandbox: $(VENV) ## Start a local AWS with the stack deployed, to practice heals and undos until Ctrl-C; needs no account.
-	@.venv/bin/python -m demo.practice
+sandbox: $(VENV) ## Start a local AWS with the stack deployed, to practice heals and undos until Ctrl-C; with ORG=1, an organization.
+	@.venv/bin/python -m demo.practice $(if $(ORG),--organization)
 bench: $(VENV) $(LAB_SERVER) ## Print what the rule costs, what bench says about simulated sweeps, and how its client compares with others.
 	.venv/bin/python -m benchmarks
 path-lab: $(VENV) ## Measure a NAT's path and an endpoint's path on this machine; about ten minutes.

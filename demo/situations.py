@@ -57,9 +57,12 @@ def familiar(sandbox: Sandbox) -> Situation:
     return Situation(builder.ids, subnets)
 
 
-def without_endpoint(sandbox: Sandbox) -> Situation:
-    """Build the VPC "data": the route table of its private subnet leads to a NAT gateway, and there is no endpoint."""
-    builder = _Builder(sandbox, "10.30.0.0/16")
+def without_endpoint(sandbox: Sandbox, credentials: Mapping[str, str] | None = None) -> Situation:
+    """Build the VPC "data": the route table of its private subnet leads to a NAT gateway, and there is no endpoint.
+
+    credentials: of another account, as `Sandbox.client` takes them.
+    """
+    builder = _Builder(sandbox, "10.30.0.0/16", credentials)
     return Situation(builder.ids, {"data-private": builder.behind_nat("data", "10.30")})
 
 
@@ -89,9 +92,9 @@ def remove_default_vpc(sandbox: Sandbox) -> None:
 class _Builder:
     """Creates the resources of one VPC, names them by a tag, and remembers their ids."""
 
-    def __init__(self, sandbox: Sandbox, block: str) -> None:
-        self._ec2: Client = sandbox.client("ec2")
-        self._cloudformation: Client = sandbox.client("cloudformation")
+    def __init__(self, sandbox: Sandbox, block: str, credentials: Mapping[str, str] | None = None) -> None:
+        self._ec2: Client = sandbox.client("ec2", credentials=credentials)
+        self._cloudformation: Client = sandbox.client("cloudformation", credentials=credentials)
         self._region = sandbox.region
         self.ids: dict[str, str] = {}
         vpc_id = self._remember("vpc", self._ec2.create_vpc(CidrBlock=block)["Vpc"]["VpcId"])

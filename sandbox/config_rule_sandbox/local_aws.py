@@ -25,7 +25,7 @@ from moto.config.models import config_backends
 from config_rule_sandbox.answers import FirstSweep, UpdatedRule
 from config_rule_sandbox.aws_lambda.executions import Executions, MakeHandler
 from config_rule_sandbox.cloudformation.operations import CloudFormation
-from config_rule_sandbox.config.deployment import CHANGE, PERIODIC, RuleDefinition, prepare, scope_of
+from config_rule_sandbox.config.deployment import CHANGE, PERIODIC, RuleDefinition, prepare, records, scope_of
 from config_rule_sandbox.config.items.items import ItemStyle, Recorded
 from config_rule_sandbox.config.loop import ConfigLoop
 from config_rule_sandbox.config.recorder import Recorder
@@ -54,14 +54,14 @@ class NotSettledError(TimeoutError):
     """AWS Config still has something to do."""
 
 
-class AwsConfig:
-    """AWS Config: records changes, invokes the functions of rules, and remediates what they find."""
+class RegionalConfig:
+    """AWS Config in an account and Region: records changes, invokes the functions of rules, and remediates what they find."""
 
     def __init__(self, sandbox: Sandbox, invoke: Invoke, remediation: Remediation) -> None:
-        """Start nothing yet."""
+        """Start nothing yet. The account and Region are those of `sandbox`."""
         self._sandbox = sandbox
         self._invoke = invoke
-        self._remediation = remediation
+        self._remediation = remediation.seen_from(sandbox)
         self._loops: dict[str, tuple[object, ConfigLoop]] = {}
         self._healing = threading.Thread()
         self._remediated = False
@@ -74,7 +74,7 @@ class AwsConfig:
         """Look for changes once, tell every rule, and begin to remediate. Return whether anything was to be done."""
         place = self._sandbox.account_id, self._sandbox.region
         results = results_of(*place)
-        busy = self._healing.is_alive() or self._remediated or bool(self._sandbox.eventbridge.deliver())
+        busy = self._healing.is_alive() or self._remediated
         self._remediated = False
         automatic: list[str] = []
         is_told = False
@@ -112,18 +112,15 @@ class AwsConfig:
             if name in rules and PERIODIC in _triggers(rules[name]):
                 loop.scheduled()
 
-    def settle(self, seconds: float) -> None:
-        """Look until nothing changes any more, and all remediation has ended. NotSettledError if it goes on."""
-        until = time.monotonic() + seconds
+    def capture(self) -> None:
+        """Capture the results for automatic remediation at the next look."""
         self._captured = float("-inf")
-        busy = True
-        while busy:
-            busy = self.look()
-            if self._healing.is_alive():
-                self._healing.join(until - time.monotonic())
-            busy = busy or self._healing.is_alive() or self._remediated
-            if busy and time.monotonic() > until:
-                raise NotSettledError(f"AWS Config still has something to do after {seconds} seconds")
+
+    def is_busy(self, until: float) -> bool:
+        """Wait for the end of what is being remediated, to a time of the monotonic clock. Return whether more is to be done."""
+        if self._healing.is_alive():
+            self._healing.join(max(0.0, until - time.monotonic()))
+        return self._healing.is_alive() or self._remediated
 
     def _new_loop(self, name: str, rule: Moto) -> ConfigLoop:
         """Return the loop of a new or changed rule, told what AWS Config tells such a rule at first."""
@@ -175,6 +172,55 @@ def _tell(loop: ConfigLoop, triggers: set[str], *, again: bool) -> bool:
 def _triggers(rule: Moto) -> set[str]:
     """Return the types of messages that invoke a rule."""
     return {detail.message_type for detail in rule.source.source_details or ()}
+
+
+class AwsConfig:
+    """AWS Config in the sandbox's account and Region, and wherever else a recorder records."""
+
+    def __init__(self, sandbox: Sandbox, invoke: Invoke, remediation: Remediation) -> None:
+        """Start nothing yet."""
+        self._sandbox = sandbox
+        self._new = partial(RegionalConfig, invoke=invoke, remediation=remediation)
+        self._places = {(sandbox.account_id, sandbox.region): self._new(sandbox)}
+
+    def look(self) -> bool:
+        """Deliver events, and look for changes once in each account and Region. Return whether anything was to be done."""
+        busy = bool(self._sandbox.eventbridge.deliver())
+        for config in self._recording():
+            busy = config.look() or busy
+        return busy
+
+    def send_scheduled(self) -> None:
+        """Send the scheduled message of every rule that has a schedule, as when its time has come."""
+        for config in self._recording():
+            config.send_scheduled()
+
+    def settle(self, seconds: float) -> None:
+        """Look until nothing changes any more, and all remediation has ended. NotSettledError if it goes on."""
+        until = time.monotonic() + seconds
+        for config in self._places.values():
+            config.capture()
+        busy = True
+        while busy:
+            busy = self.look()
+            for config in self._places.values():
+                busy = config.is_busy(until) or busy
+            if busy and time.monotonic() > until:
+                raise NotSettledError(f"AWS Config still has something to do after {seconds} seconds")
+
+    def _recording(self) -> list[RegionalConfig]:
+        """Return AWS Config in the sandbox's account and Region, and in those in which a recorder records now."""
+        own = (self._sandbox.account_id, self._sandbox.region)
+        found = []
+        for account_id in list(config_backends):
+            for region in list(config_backends[account_id]):
+                place = (account_id, region)
+                if place != own and not records(*place):
+                    continue
+                if place not in self._places:
+                    self._places[place] = self._new(self._sandbox.seen_from(*place))
+                found.append(self._places[place])
+        return found
 
 
 class LocalAws:

@@ -1,4 +1,4 @@
-"""docs/organization.md, literally: a shell runs its commands, with the AWS CLI, in an organization of the sandbox.
+"""docs/organization.md, literally: a shell runs its commands, with the AWS CLI, in the organization of `make sandbox ORG=1`.
 
 The artifact buckets are in another account than the StackSets. An account of the OU has no recorder, so it fails until it is
 repaired. Where the page says `<operation>` or has the ID of an account, the command gets what is there. What `make org-package`
@@ -24,11 +24,11 @@ from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.patching.patches import Patches
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
+from demo.organization import BUCKETS, NETWORK, REGIONS, PracticeOrganization
 from org.package import package
 from tests.docs.test_commands import BLOCK, ROOT
 from tests.org.conftest import code, packaged
-from tests.support.config_aggregator import Aggregator, answering
-from tests.support.organization import TOOLS, Organization, Packaged
+from tests.support.organization import Packaged
 
 __all__ = ["code", "packaged"]
 
@@ -39,8 +39,6 @@ pytestmark = [
     pytest.mark.skipif(not (TOOLS_OF_SHELL / "aws").exists(), reason="no AWS CLI: make .venv-tools/.ready installs it"),
 ]
 PAGE = (ROOT / "docs" / "organization.md").read_text(encoding="utf-8")
-REGIONS = ("us-east-1", "eu-north-1")
-NETWORK = "111122224444"
 OPTIONAL = "3. Create the role in the network account"
 ELSEWHERE = {"Terraform"}
 """The sections whose commands tests/terraform/ runs."""
@@ -59,9 +57,11 @@ def sections() -> dict[str, list[str]]:
 class Person:
     """Someone at a shell, in a copy of the repository with two versions, who pastes blocks of the page."""
 
-    def __init__(self, shell: str, folder: Path, sandbox: Sandbox, versions: Mapping[str, Packaged]) -> None:
-        """Open the shell in the first version, with credentials of the sandbox's own account."""
-        self._shell, self._folder = shell, folder / "repository"
+    def __init__(
+        self, shell: str, folder: Path, variables: Mapping[str, str], versions: Mapping[str, Packaged], first: str = ""
+    ) -> None:
+        """Open the shell in the first version, with these variables. It runs the lines `first` before each block."""
+        self._shell, self._folder, self._first = shell, folder / "repository", first
         shutil.copytree(ROOT / "org", self._folder / "org", ignore=shutil.ignore_patterns("*.py", "__pycache__"))
         self._git("init", "-q")
         for name, version in versions.items():
@@ -73,7 +73,7 @@ class Person:
         self._git("checkout", "-q", next(iter(versions)))
         path = f"{ROOT / '.venv' / 'bin'}:{TOOLS_OF_SHELL}:{os.environ['PATH']}"
         own = {"PATH": path, "HOME": str(folder), "AWS_PAGER": "", "COLUMNS": "200", "NO_PROXY": "127.0.0.1"}
-        self._variables = own | sandbox.environment()
+        self._variables = own | dict(variables)
 
     def _git(self, *arguments: str) -> None:
         subprocess.run(["git", *arguments], cwd=self._folder, check=True)
@@ -85,7 +85,7 @@ class Person:
     def run(self, block: str, statuses: Sequence[int] = (0,)) -> str:
         """Paste a block, which ends at the first command that fails, and return what it prints. Variables are kept."""
         kept = self._folder.parent / "variables"
-        script = f"set -eu\ntrap 'env -0 > {kept}' EXIT\n{block}"
+        script = f"set -eu\ntrap 'env -0 > {kept}' EXIT\n{self._first}\n{block}"
         done = subprocess.run(
             [self._shell, "-c", script],
             cwd=self._folder,
@@ -102,44 +102,34 @@ class Person:
 
 
 class Page:
-    """The page, with an organization in which its commands run: three accounts in one OU, of which legacy does not record."""
+    """The page, with an organization in which its commands run: the OU has two accounts, of which legacy does not record."""
 
-    def __init__(self, sandbox: Sandbox, person: Person, packaged: Packaged, network_id: str) -> None:
-        """Create the organization, and an aggregator where the StackSets are. network_id: empty without a network account."""
+    def __init__(self, sandbox: Sandbox, person: Person, network_id: str, delegated: str) -> None:
+        """Create the organization.
+
+        network_id: empty without a network account. delegated: the name of the account that has the stacks, empty for the
+        management account, to which the StackSets belong in both cases.
+        """
         self.sandbox, self.person, self._sections, self._done = sandbox, person, sections(), set[tuple[str, int]]()
-        self.organization = Organization(sandbox, packaged, "apps", "data", "legacy")
-        self.accounts = self.organization.accounts
-        self.unit_id = self.organization.unit("apps", "data", "legacy")
+        self.organization = PracticeOrganization(sandbox)
+        self.accounts, self.root_id = self.organization.accounts, self.organization.root_id
+        self.unit_id = self.organization.units["workloads"]
         self.network_id = network_id
-        for name in ("apps", "data"):
-            self.record(name)
-        self.organizations: Client = sandbox.client("organizations")
-        self.root_id = str(self.organizations.list_roots()["Roots"][0]["Id"])
         self.stack_set = f"express-path-{self.unit_id}"
+        self.call_as = "DELEGATED_ADMIN" if delegated else "SELF"
+        self.operator_id = self.organization.delegate(delegated) if delegated else sandbox.account_id
+        credentials = sandbox.credentials(self.operator_id)
+        self.stacks: Client = sandbox.client("cloudformation", credentials=credentials)
         self.cloudformation: Client = sandbox.client("cloudformation")
-        sandbox.client("config").put_configuration_aggregator(
-            ConfigurationAggregatorName="organization",
-            AccountAggregationSources=[{"AccountIds": [*self.accounts.values()], "AllAwsRegions": True}],
-        )
-
-    def record(self, name: str) -> None:
-        """Let AWS Config record in an account."""
-        for region in REGIONS:
-            self.organization.record(name, region)
 
     def stop_recording(self, name: str) -> None:
         """Delete the recorders of an account."""
         for region in REGIONS:
             config_backends[self.accounts[name]][region].recorders.clear()
 
-    def move(self, name: str, source_id: str, destination_id: str) -> None:
-        """Move an account."""
-        moved = {"SourceParentId": source_id, "DestinationParentId": destination_id}
-        self.organizations.move_account(AccountId=self.accounts[name], **moved)
-
     def sign_in(self, account_id: str = "") -> None:
-        """Use credentials of an account, by default of that with the StackSets."""
-        credentials = self.sandbox.credentials(account_id or self.sandbox.account_id)
+        """Use credentials of an account, by default of that with the stacks."""
+        credentials = self.sandbox.credentials(account_id or self.operator_id)
         self.person.set(**{name.upper(): value for name, value in credentials.items()})
 
     def paste(self, title: str, number: int = 0, *, statuses: Sequence[int] = (0,), **values: str) -> str:
@@ -180,23 +170,21 @@ class Page:
 
     def status(self) -> str:
         """Return the status of the stack of the OU."""
-        return str(self.cloudformation.describe_stacks(StackName=self.stack_set)["Stacks"][0]["StackStatus"])
+        return str(self.stacks.describe_stacks(StackName=self.stack_set)["Stacks"][0]["StackStatus"])
 
     def fail_in_both_directions(self) -> None:
         """Let legacy join without a recorder, and change the rule, so that the update and its rollback fail."""
-        self.move("legacy", self.unit_id, self.root_id)
+        self.organization.move("legacy", self.unit_id, self.root_id)
         self.stop_recording("legacy")
-        self.move("legacy", self.root_id, self.unit_id)
-        found = self.cloudformation.describe_stacks(StackName=self.stack_set)["Stacks"][0]
+        self.organization.move("legacy", self.root_id, self.unit_id)
+        found = self.stacks.describe_stacks(StackName=self.stack_set)["Stacks"][0]
         rows = [
             {"ParameterKey": row["ParameterKey"], "UsePreviousValue": True}
             for row in found["Parameters"]
             if row["ParameterKey"] != "PublicSubnets"
         ]
         changed = {"ParameterKey": "PublicSubnets", "ParameterValue": "NON_COMPLIANT"}
-        self.cloudformation.update_stack(
-            StackName=self.stack_set, UsePreviousTemplate=True, Parameters=[*rows, changed]
-        )
+        self.stacks.update_stack(StackName=self.stack_set, UsePreviousTemplate=True, Parameters=[*rows, changed])
         assert self.status() == "UPDATE_ROLLBACK_FAILED"
 
 
@@ -205,6 +193,7 @@ WORDS = {
     "root": "r-ab12\n",
     "unit": "ou-ab12-11112222",
     "artifact_account": "999988887777",
+    "call_as": "CALL_AS=SELF",
     "path": "$PWD/.venv/bin",
     "version": "<new version>",
     "account": "111122223333",
@@ -213,12 +202,15 @@ WORDS = {
 }
 
 
-@pytest.fixture(params=[("bash", ""), ("zsh", NETWORK)], ids=["bash", "zsh"])
+@pytest.fixture(
+    params=[("bash", "", ""), ("zsh", NETWORK, ""), ("bash", "", "data")],
+    ids=["bash", "zsh", "delegated administrator"],
+)
 def page(
     request: pytest.FixtureRequest, sandbox: Sandbox, code: Path, packaged: Packaged, tmp_path: Path
 ) -> Iterator[Page]:
     """Yield the page in an organization, with a second version of the package."""
-    shell, network_id = request.param
+    shell, network_id, delegated = request.param
     if not shutil.which(shell):
         pytest.skip(f"no {shell}")
     (code / "another.py").write_text("VALUE = 2\n", encoding="utf-8")
@@ -227,13 +219,13 @@ def page(
     (code / "another.py").unlink()
     patches = Patches()
     CloudFormation(sandbox).apply(patches)
-    with answering(Aggregator(sandbox)), Automation(sandbox) as automation, Remediation(sandbox, automation):
-        yield Page(sandbox, Person(shell, tmp_path, sandbox, versions), packaged, network_id)
+    with Automation(sandbox) as automation, Remediation(sandbox, automation):
+        yield Page(sandbox, Person(shell, tmp_path, sandbox.environment(), versions), network_id, delegated)
     patches.undo()
 
 
 def test_the_page(page: Page) -> None:
-    """Each section does what it says, from the package to the removal: without a network role, and with one."""
+    """Each section does what it says, from the package to the removal: also with a network role, and as a delegated administrator."""
     roll_out(page)
     repair_and_promote(page)
     deploy_a_version(page)
@@ -246,10 +238,10 @@ def test_the_page(page: Page) -> None:
 def roll_out(page: Page) -> None:
     """Paste "In one hour". The check names the account that then fails, and no other."""
     here = {"organization": page.organization.id, "root": f"{page.root_id}\n", "unit": page.unit_id}
-    here |= {"artifact_account": TOOLS, "path": str(ROOT / ".venv" / "bin")}
+    here |= {"artifact_account": BUCKETS, "call_as": f"CALL_AS={page.call_as}", "path": str(ROOT / ".venv" / "bin")}
     page.paste("Before you start", **here)
     page.paste("1. Build the package")
-    page.sign_in(TOOLS)
+    page.sign_in(BUCKETS)
     page.paste("2. Create the artifact buckets")
     if page.network_id:
         page.sign_in(page.network_id)
@@ -263,7 +255,7 @@ def roll_out(page: Page) -> None:
     assert ("network account's role was not checked" in checked) is not bool(page.network_id)
     page.paste("6. Create the ledgers")
     page.paste("7. Deploy the rule")
-    assert page.statuses() == {"apps": {"CURRENT"}, "data": {"CURRENT"}, "legacy": {"OUTDATED"}}
+    assert page.statuses() == {"apps": {"CURRENT"}, "legacy": {"OUTDATED"}}
     assert page.parameter("NetworkRoleArn").partition("role/")[0] == (
         f"arn:aws:iam::{NETWORK}:" if page.network_id else ""
     )
@@ -276,7 +268,7 @@ def repair_and_promote(page: Page) -> None:
     """Paste what repairs the account, and then what promotes all of them."""
     legacy = page.accounts["legacy"]
     assert legacy in page.paste("If accounts fail")
-    page.record("legacy")
+    page.organization.record("legacy")
     page.paste("If accounts fail", 1, account=legacy, regions="--regions us-east-1 eu-north-1")
     assert page.paste("If accounts fail") == ""
     assert set.union(*page.statuses().values()) == {"CURRENT"}
@@ -287,10 +279,10 @@ def repair_and_promote(page: Page) -> None:
 def deploy_a_version(page: Page) -> None:
     """Paste the way to a new version and back, and find the operation that runs."""
     title, before = "Deploy a new version", page.parameter("CodeKey")
-    page.sign_in(TOOLS)
+    page.sign_in(BUCKETS)
     page.paste(title, version="next")
     page.sign_in()
-    page.paste(title, 1)
+    page.paste(title, 1, statuses=(1,))  # nothing evaluates here, so no verdict is there yet
     page.paste(title, 2)
     assert page.parameter("CodeKey") != before
     page.paste("Put the previous version back")
@@ -310,13 +302,13 @@ def deploy_a_version(page: Page) -> None:
 def repair_stacks(page: Page) -> None:
     """Paste both ways out of a rollback that failed, and the policy that protects an OU."""
     page.fail_in_both_directions()
-    page.record("legacy")
+    page.organization.record("legacy")
     page.paste("If a stack fails")
     assert page.status() == "UPDATE_ROLLBACK_COMPLETE"
     page.fail_in_both_directions()
     page.paste("If a stack fails", 1)
     assert page.status() == "UPDATE_ROLLBACK_COMPLETE"
-    page.record("legacy")
+    page.organization.record("legacy")
     page.paste("If accounts fail", 1, account=page.accounts["legacy"], regions="--regions us-east-1 eu-north-1")
     page.sign_in(page.sandbox.account_id)
     page.paste_with_result("Protect it from administrators", 1, "<policy-id>")
@@ -343,6 +335,8 @@ def remove(page: Page) -> None:
         RetainStacks=False,
     )
     page.paste("Exclude accounts", account=page.accounts["apps"])
+    if page.operator_id != page.sandbox.account_id:
+        page.cloudformation.delete_stack(StackName="express-path")
     page.paste("Uninstall", 2)
     page.paste("Uninstall")
     page.paste("Uninstall", 1)

@@ -31,7 +31,7 @@ class Functions:
         """Begin with none."""
         self._functions: dict[str, Function] = {}
         self.run_others: Callable[[str, Any], Any] | None = None
-        """Runs functions that are not registered: it takes the name and the event."""
+        """Runs functions that are not registered: it takes the ARN and the event."""
 
     def register(self, name: str, function: Function) -> None:
         """Let Invoke of this name run a function: a callable of one event, such as `LambdaRuntime.invoke`."""
@@ -41,14 +41,14 @@ class Functions:
         """Forget every function."""
         self._functions.clear()
 
-    def _found(self, name: str) -> Function | None:
-        return self._functions.get(name) or (self.run_others and partial(self.run_others, name))
+    def _found(self, name: str, arn: str) -> Function | None:
+        return self._functions.get(name) or (self.run_others and partial(self.run_others, arn))
 
     def apply(self, patches: Patches) -> None:
         """Let moto's Lambda invoke these functions, and no containers."""
 
         def invoke(response: LambdaResponse) -> Answer:
-            return _invoke(response, self._found(_name(response)))
+            return _invoke(response, self._found(_name(response), _resource(response)))
 
         patches.set(LambdaResponse, "invoke", invoke)
         patches.set(LambdaResponse, "_determine_resource", _resource)

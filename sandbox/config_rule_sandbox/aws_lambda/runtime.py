@@ -110,23 +110,28 @@ class LambdaContext:
     function_name: str = "function"
     memory_limit_in_mb: int = 256
     aws_request_id: str = field(default_factory=lambda: str(uuid.uuid4()))
+    account_and_region: tuple[str, str] = ("123456789012", "us-east-1")
 
     @property
     def invoked_function_arn(self) -> str:
-        """The ARN of the function, in the sandbox's default account and Region."""
-        return f"arn:aws:lambda:us-east-1:123456789012:function:{self.function_name}"
+        """The ARN of the function."""
+        account_id, region = self.account_and_region
+        return f"arn:aws:lambda:{region}:{account_id}:function:{self.function_name}"
 
 
-def in_process(handler: Callable[..., Any], function_name: str = "function") -> Callable[[Any], Any]:
+def in_process(
+    handler: Callable[..., Any],
+    function_name: str = "function",
+    account_and_region: tuple[str, str] = ("123456789012", "us-east-1"),
+) -> Callable[[Any], Any]:
     """Return a function that invokes a handler in this process, for tests that need speed.
 
     Events and answers pass through JSON, as in Lambda. Exceptions are passed on, and nothing times out.
     """
 
     def invoke(event: object) -> Any:  # noqa: ANN401  # any JSON value, as in Lambda
-        return json.loads(
-            json.dumps(handler(json.loads(json.dumps(event)), LambdaContext(function_name=function_name)))
-        )
+        context = LambdaContext(function_name=function_name, account_and_region=account_and_region)
+        return json.loads(json.dumps(handler(json.loads(json.dumps(event)), context)))
 
     return invoke
 

@@ -63,6 +63,16 @@ class Account:
         """The account and Region."""
         return Place(self.account_id, self.region)
 
+    @property
+    def monitoring_account_id(self) -> str:
+        """The account whose links the sandbox knows: its own."""
+        return self._sandbox.account_id
+
+    @property
+    def monitored(self) -> set[tuple[str, str]]:
+        """The accounts and Regions that are linked to it."""
+        return self._sandbox.metrics.links
+
     def require(self, needed: Iterable[Authorization]) -> None:
         """Raise DeniedError unless the caller may do all this, if there is a caller."""
         if self._caller is None:

@@ -29,6 +29,7 @@ from config_rule_sandbox.cloudformation.stack_sets import (
 from config_rule_sandbox.cloudformation.stacks import FAILURES
 from config_rule_sandbox.cloudformation.values import TemplateError, parameter_values
 from config_rule_sandbox.dynamic import Moto
+from config_rule_sandbox.organizations.members import STACK_SETS, is_delegated
 from config_rule_sandbox.patching.patches import Patches
 from config_rule_sandbox.server import Sandbox
 
@@ -41,6 +42,10 @@ SETTINGS = (
 )
 """What DescribeStackSet answers as CreateStackSet or UpdateStackSet has it."""
 PER_PAGE = 100
+NOT_DELEGATED = (
+    "You must be the management account or delegated admin account of an organization before operating a SERVICE_MANAGED "
+    "stack set"
+)
 
 
 class NameAlreadyExistsError(ServiceException):
@@ -77,7 +82,10 @@ class _Request:
         self.region = str(response.region)
         self._sandbox = sandbox
         if self.get("CallAs") == "DELEGATED_ADMIN":
-            self.account_id = str(organization_of(self.account_id).org.master_account_id)
+            organization = organization_of(self.account_id)
+            if not is_delegated(organization, self.account_id, STACK_SETS):
+                raise ValidationError(message=NOT_DELEGATED)
+            self.account_id = str(organization.org.master_account_id)
 
     def get(self, name: str, default: Any = None) -> Any:  # noqa: ANN401  # JSON
         """Return a parameter of the request."""

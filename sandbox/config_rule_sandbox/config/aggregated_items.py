@@ -1,4 +1,4 @@
-"""The configuration items of an aggregator of the sandbox's own account and Region: queries, and single items.
+"""The configuration items of the sources of an aggregator: queries, and single items.
 
 Only queries of the form SELECT columns WHERE resourceType = '...' with further conditions `name IN ('...', ...)` are served:
 https://docs.aws.amazon.com/config/latest/developerguide/querying-AWS-resources.html has the whole language.
@@ -8,15 +8,16 @@ import json
 import math
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from moto.config.exceptions import NoSuchConfigurationAggregatorException, ValidationException
+from moto.config.exceptions import ValidationException
 from moto.config.responses import ConfigResponse
 from moto.core.exceptions import JsonRESTError
 
 from config_rule_sandbox.answers import AggregatorItems, given
 from config_rule_sandbox.config import checks
+from config_rule_sandbox.config.aggregation import sources_of
 from config_rule_sandbox.config.history import api_shape, epoch
 from config_rule_sandbox.config.items.items import Item
 from config_rule_sandbox.config.results import LAG_SECONDS, ConfigResults, results_of
@@ -36,24 +37,24 @@ def apply(patches: Patches) -> None:
         patches.set(ConfigResponse, name, _method(operation, answer))
 
 
-def _items(results: ConfigResults) -> list[Item]:
+def _items(sources: Sequence[ConfigResults]) -> list[Item]:
     """Return the last item of each resource that is in the aggregator now."""
     is_late = given().aggregator_items is AggregatorItems.LATER
     latest = time.time() - LAG_SECONDS if is_late else math.inf
     found = []
-    for items in results.history.values():
+    for items in (items for results in sources for items in results.history.values()):
         there = [item for item in items if epoch(item["configurationItemCaptureTime"]) <= latest]
         if there and there[-1]["configuration"] is not None:
             found.append(there[-1])
     return found
 
 
-def _select(results: ConfigResults, parameters: Parameters) -> Parameters:
+def _select(sources: Sequence[ConfigResults], parameters: Parameters) -> Parameters:
     query = _QUERY.fullmatch(parameters["Expression"])
     if query is None:
         raise ValidationException(f"The sandbox does not serve this query: {parameters['Expression']}")
     columns, conditions = query["columns"].split(", "), dict(_CONDITION.findall(query["conditions"]))
-    rows = [_row(item) for item in _items(results) if item["resourceType"] == query["type"]]
+    rows = [_row(item) for item in _items(sources) if item["resourceType"] == query["type"]]
     chosen = [
         json.dumps({column: row[column] for column in columns})
         for row in rows
@@ -69,31 +70,30 @@ def _row(item: Item) -> Parameters:
     return {**item, "accountId": item["awsAccountId"], "tags": tags}
 
 
-def _get(results: ConfigResults, parameters: Parameters) -> Parameters:
+def _get(sources: Sequence[ConfigResults], parameters: Parameters) -> Parameters:
     """Return one item. ResourceNotDiscoveredException if the aggregator does not have it.
 
     https://docs.aws.amazon.com/config/latest/APIReference/API_GetAggregateResourceConfig.html
     """
     wanted = parameters["ResourceIdentifier"]
-    for item in _items(results):
+    for item in _items(sources):
         if (item["resourceType"], item["resourceId"]) == (wanted["ResourceType"], wanted["ResourceId"]):
             return {"ConfigurationItem": api_shape(item)}
     raise JsonRESTError("ResourceNotDiscoveredException", f"{wanted['ResourceId']} is not in the aggregator.")
 
 
-def _sources(_results: ConfigResults, _parameters: Parameters) -> Parameters:
+def _sources(_sources: Sequence[ConfigResults], _parameters: Parameters) -> Parameters:
     """Return the sources that could not be aggregated: none."""
     return {"AggregatedSourceStatusList": []}
 
 
 def _method(
-    operation: str, answer: Callable[[ConfigResults, Parameters], Parameters]
+    operation: str, answer: Callable[[Sequence[ConfigResults], Parameters], Parameters]
 ) -> Callable[[ConfigResponse], str]:
     def method(self: ConfigResponse) -> str:
         parameters = checks.parameters(self, operation)
-        if parameters["ConfigurationAggregatorName"] not in self.config_backend.config_aggregators:
-            raise NoSuchConfigurationAggregatorException
-        return json.dumps(answer(results_of(self.current_account, self.region), parameters))
+        places = sources_of(self.config_backend, parameters["ConfigurationAggregatorName"])
+        return json.dumps(answer([results_of(*place) for place in sorted(places)], parameters))
 
     return method
 

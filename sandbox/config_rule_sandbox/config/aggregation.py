@@ -1,7 +1,7 @@
 """Aggregators: the results of rules in other accounts and Regions."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,9 +11,12 @@ from moto.config.exceptions import (
 )
 from moto.config.models import config_backends
 from moto.config.responses import ConfigResponse
+from moto.organizations.models import organizations_backends
+from moto.utilities.utils import get_partition
 
 from config_rule_sandbox.config import checks
 from config_rule_sandbox.config.results import Result, results_of
+from config_rule_sandbox.dynamic import Moto
 from config_rule_sandbox.patching.memory import memory_of
 from config_rule_sandbox.patching.patches import Patches
 
@@ -30,10 +33,10 @@ Place = tuple[str, str]
 
 @dataclass
 class Aggregation:
-    """What the aggregators of one account and Region hold; a test adds places and may change the rest.
+    """What the aggregators of one account and Region hold.
 
-    `places` are aggregated: the current results of their rules are returned, or those in `kept` while the aggregator
-    lags.
+    `places` are aggregated, besides those that an aggregator names: the current results of their rules are returned, or
+    those in `kept` while the aggregator lags.
     """
 
     places: set[Place] = field(default_factory=set)
@@ -44,9 +47,7 @@ class Aggregation:
         self.kept[account_id, region] = _current(account_id, region)
 
     def results(self, account_id: str, region: str) -> list[Result]:
-        """Return the results that the aggregator has of an account and Region."""
-        if (account_id, region) not in self.places:
-            return []
+        """Return the results of an account and Region that are aggregated."""
         found = self.kept.get((account_id, region))
         return _current(account_id, region) if found is None else found
 
@@ -54,6 +55,31 @@ class Aggregation:
 def aggregation_of(account_id: str, region: str) -> Aggregation:
     """Return what aggregators of one account and Region hold. A reset of moto's backend removes it."""
     return memory_of(config_backends[account_id][region], Aggregation)
+
+
+def sources_of(backend: Moto, name: str) -> set[Place]:
+    """Return the accounts and Regions that an aggregator names. NoSuchConfigurationAggregatorException.
+
+    https://docs.aws.amazon.com/config/latest/APIReference/API_ConfigurationAggregator.html
+    """
+    if name not in backend.config_aggregators:
+        raise NoSuchConfigurationAggregatorException
+    aggregator = backend.config_aggregators[name]
+    sources: list[Moto] = list(aggregator.account_aggregation_sources or ())
+    found = {place for source in sources for place in _places(source.account_ids, source)}
+    if source := aggregator.organization_aggregation_source:
+        members = organizations_backends[backend.account_id][get_partition(backend.region_name)].accounts
+        found |= _places([member.id for member in members], source)
+    return found
+
+
+def _places(account_ids: Sequence[str], source: Moto) -> set[Place]:
+    return {
+        (account_id, region)
+        for account_id in account_ids
+        for region in list(config_backends[account_id])
+        if source.all_aws_regions or region in source.aws_regions
+    }
 
 
 def apply(patches: Patches) -> None:
@@ -70,9 +96,10 @@ def _current(account_id: str, region: str) -> list[Result]:
 def _method(answer: Callable[[Aggregation, Parameters], Parameters]) -> Callable[[ConfigResponse], str]:
     def method(self: ConfigResponse) -> str:
         parameters = json.loads(self.body or "{}")
-        if parameters.get("ConfigurationAggregatorName") not in self.config_backend.config_aggregators:
-            raise NoSuchConfigurationAggregatorException
-        return json.dumps(answer(memory_of(self.config_backend, Aggregation), parameters))
+        sources = sources_of(self.config_backend, parameters.get("ConfigurationAggregatorName", ""))
+        memory = memory_of(self.config_backend, Aggregation)
+        aggregated = Aggregation(memory.places | sources, memory.kept)
+        return json.dumps(answer(aggregated, parameters))
 
     return method
 
@@ -116,7 +143,9 @@ def _details(aggregation: Aggregation, parameters: Parameters) -> Parameters:
     rows = [
         _detail(result, parameters)
         for result in aggregation.results(parameters["AccountId"], parameters["AwsRegion"])
-        if result.rule_name == parameters["ConfigRuleName"] and result.compliance in (wanted or AGGREGATED)
+        if (parameters["AccountId"], parameters["AwsRegion"]) in aggregation.places
+        and result.rule_name == parameters["ConfigRuleName"]
+        and result.compliance in (wanted or AGGREGATED)
     ]
     return _page(rows, parameters, DETAILS_PAGE, "AggregateEvaluationResults")
 

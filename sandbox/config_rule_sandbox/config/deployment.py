@@ -19,7 +19,7 @@ from moto.utilities.utils import get_partition
 from config_rule_sandbox.config.items.kinds import KIND_OF
 from config_rule_sandbox.config.notifications import RuleIdentity
 from config_rule_sandbox.dynamic import Client, Moto
-from config_rule_sandbox.http.direct import direct_client
+from config_rule_sandbox.http.direct import acting_in, direct_client
 from config_rule_sandbox.server import Sandbox
 
 CHANGE, PERIODIC = "ConfigurationItemChangeNotification", "ScheduledNotification"
@@ -46,7 +46,7 @@ def deploy_rule(
     A rule that already has this function, scope, and these parameters stays as it is.
     """
     prepare(sandbox)
-    config: Client = direct_client(sandbox, "config")
+    config: Client = direct_client(sandbox, "config")  # in the sandbox's account
     details = [{"EventSource": "aws.config", "MessageType": message_type} for message_type in MESSAGE_TYPES]
     function = function_arn(sandbox, definition.function_name)
     rule = {
@@ -58,7 +58,8 @@ def deploy_rule(
     rules = config_backends[sandbox.account_id][sandbox.region].config_rules
     wanted = (function, definition.resource_types, dict(parameters or {}))
     if definition.name not in rules or _definition(rules[definition.name]) != wanted:
-        config.put_config_rule(ConfigRule=rule)
+        with acting_in(sandbox.account_id):
+            config.put_config_rule(ConfigRule=rule)
     known = rules[definition.name]
     return RuleIdentity(
         definition.name,
@@ -87,12 +88,20 @@ def rule_exists(sandbox: Sandbox, name: str) -> bool:
 
 
 def prepare(sandbox: Sandbox) -> None:
-    """Put the recorder in place, without which there can be no rule, and let it record."""
+    """Put the recorder in place, without which there can be no rule, and let it record, unless there is one that records."""
+    if records(sandbox.account_id, sandbox.region):
+        return
     config: Client = direct_client(sandbox, "config")
     recorder = {"name": "default", "roleARN": _recorder_role(sandbox), "recordingGroup": {"allSupported": True}}
-    config.put_configuration_recorder(ConfigurationRecorder=recorder)
-    config.put_delivery_channel(DeliveryChannel={"name": "default", "s3BucketName": "config-history"})
-    config.start_configuration_recorder(ConfigurationRecorderName="default")
+    with acting_in(sandbox.account_id):
+        config.put_configuration_recorder(ConfigurationRecorder=recorder)
+        config.put_delivery_channel(DeliveryChannel={"name": "default", "s3BucketName": "config-history"})
+        config.start_configuration_recorder(ConfigurationRecorderName="default")
+
+
+def records(account_id: str, region: str) -> bool:
+    """Return whether a recorder records in an account and Region."""
+    return any(recorder.status.recording for recorder in config_backends[account_id][region].recorders.values())
 
 
 def _recorder_role(sandbox: Sandbox) -> str:

@@ -20,6 +20,7 @@ from config_rule_sandbox.config.items.kinds import (
     Kind,
 )
 from config_rule_sandbox.config.items.reading import Network, observe
+from config_rule_sandbox.http.direct import acting_in
 
 ResourceKey = tuple[str, str]
 CONTENT = ("configuration", "relationships", "tags")
@@ -36,7 +37,7 @@ class Change:
 
 
 class Recorder:
-    """Keeps the last item of each resource of the account and Region that the clients read."""
+    """Keeps the last item of each resource of the account and Region that the clients read; direct clients read that account."""
 
     def __init__(self, client: Clients, recorded: Recorded) -> None:
         """Begin without having seen anything: the first look discovers everything."""
@@ -47,7 +48,8 @@ class Recorder:
 
     def look(self) -> list[Change]:
         """Return the changes since the last look, in the order of the recorded types, related resources included."""
-        network = observe(self._client)
+        with acting_in(self._recorded.account_id):
+            network = observe(self._client)
         changes = [change for kind in _recorded_kinds() for change in self._of_kind(kind, network)]
         if self._recorded.style.indirect_relationships:
             changes += self._indirect(changes, network)

@@ -6,6 +6,7 @@ from config_rule_sandbox.config import operations as config
 from config_rule_sandbox.dynamodb import operations as dynamodb
 from config_rule_sandbox.ec2 import core_networks
 from config_rule_sandbox.iam import denials, unchecked
+from config_rule_sandbox.organizations import members
 from config_rule_sandbox.patching import speed
 from config_rule_sandbox.patching.patches import Patches
 from config_rule_sandbox.s3 import bucket_owners, bucket_policies, directory_buckets
@@ -24,6 +25,7 @@ CORRECTIONS = (
     directory_buckets.apply_access_points,
     directory_buckets.apply,
     dynamodb.apply,
+    members.apply,
     code.apply,
     security_hub.apply,
     quotas.apply,

@@ -13,6 +13,7 @@ from config_rule_sandbox.cloudformation.rounds import Preferences, Progress, pro
 from config_rule_sandbox.cloudformation.stack_sets import administrator_of
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.http.direct import acting_in, direct_client
+from config_rule_sandbox.organizations.members import STACK_SETS
 from config_rule_sandbox.patching.patches import Patches
 from config_rule_sandbox.server import Sandbox
 
@@ -472,6 +473,11 @@ def test_a_delegated_administrator_says_so(organization: Organization) -> None:
     """
     credentials = organization.sandbox.credentials(organization.accounts["a"])
     delegated: Client = organization.sandbox.client("cloudformation", credentials=credentials)
+    with pytest.raises(ClientError, match="must be the management account or delegated admin"):
+        delegated.list_stack_sets(CallAs="DELEGATED_ADMIN")
+    organization.sandbox.client("organizations").register_delegated_administrator(
+        AccountId=organization.accounts["a"], ServicePrincipal=STACK_SETS
+    )
     properties = json.loads(organization.template(**SOFT_100))["Resources"]["StackSet"]["Properties"]
     properties["CallAs"] = "DELEGATED_ADMIN"
     resource = {"Type": "AWS::CloudFormation::StackSet", "Properties": properties}

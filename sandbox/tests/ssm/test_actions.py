@@ -93,11 +93,12 @@ def test_function_is_found_by_name_and_by_arn(run: Run, automation: Automation, 
     assert execution["StepExecutions"][0]["Outputs"]["Payload"] == ["{}"]
 
 
-def test_functions_that_are_not_registered_may_be_run_by_name(run: Run, automation: Automation) -> None:
-    """With `run_others`, Invoke passes on the name of the function."""
-    automation.functions.run_others = lambda name, event: {"name": name, "event": event}
+def test_functions_that_are_not_registered_may_be_run_by_arn(run: Run, automation: Automation) -> None:
+    """With `run_others`, Invoke passes on the ARN of the function, in the account of the caller."""
+    automation.functions.run_others = lambda arn, event: {"arn": arn, "event": event}
     execution = run(invoke(FunctionName="other"))
-    assert json.loads(execution["StepExecutions"][0]["Outputs"]["Payload"][0]) == {"name": "other", "event": {}}
+    answer = json.loads(execution["StepExecutions"][0]["Outputs"]["Payload"][0])
+    assert answer == {"arn": "arn:aws:lambda:us-east-1:123456789012:function:other", "event": {}}
 
 
 @pytest.mark.parametrize(

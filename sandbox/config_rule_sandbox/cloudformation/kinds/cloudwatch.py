@@ -1,7 +1,7 @@
 """Resource types of CloudWatch."""
 
 from config_rule_sandbox.cloudformation.account import Account
-from config_rule_sandbox.cloudformation.kinds.kind import Kind, Properties
+from config_rule_sandbox.cloudformation.kinds.kind import Kind, Properties, putting
 from config_rule_sandbox.cloudformation.values import Created
 
 
@@ -22,6 +22,17 @@ def update_alarm(account: Account, physical_id: str, _earlier: Properties, prope
     account.call("cloudwatch", "put_metric_alarm", **{**properties, "AlarmName": physical_id})
 
 
+def put_dashboard(account: Account, properties: Properties) -> None:
+    """Put the dashboard as it is to be."""
+    account.call("cloudwatch", "put_dashboard", **properties)
+
+
+def delete_dashboard(account: Account, physical_id: str, _properties: Properties) -> None:
+    """Delete a dashboard."""
+    account.call("cloudwatch", "delete_dashboards", DashboardNames=[physical_id])
+
+
 KINDS = {
+    "AWS::CloudWatch::Dashboard": putting(put_dashboard, delete_dashboard, "DashboardName"),
     "AWS::CloudWatch::Alarm": Kind(create_alarm, delete_alarm, update_alarm),
 }

@@ -3,6 +3,7 @@
 import json
 import time
 from collections.abc import Callable
+from copy import copy
 from functools import partial
 from math import ceil
 from typing import Any, Self
@@ -84,6 +85,12 @@ class Remediation:
     def __exit__(self, *_exception: object) -> None:
         """Undo the changes."""
         self._patches.undo()
+
+    def seen_from(self, sandbox: Sandbox) -> "Remediation":
+        """Return this remediation for rules of the account and Region of another view of the sandbox."""
+        seen = copy(self)
+        seen._sandbox = sandbox
+        return seen
 
     def remediate(self, rule_name: str, *, capture: bool = True) -> list[Run]:
         """Run automatic remediation of a rule of the sandbox's own account and Region; return all attempts in order.

@@ -1,0 +1,1 @@
+"""AWS Organizations, as far as moto differs from it."""
