@@ -10,7 +10,7 @@ from express_path.domain.heal.claims import NextStep
 from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy, TableRecord, TableState
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import NONE, Blocker, HealSettings, Plan
-from express_path.domain.heal.undo import UndoFact, UndoFactCode, UndoPlan
+from express_path.domain.heal.undo_plan import UndoFact, UndoFactCode, UndoPlan
 from tests.support.heal_situation import TO_NAT, network, planned
 from tests.support.make import endpoint, route
 

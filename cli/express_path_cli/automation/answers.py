@@ -7,7 +7,7 @@ import msgspec
 from express_path.domain.heal.failures import StepFailure
 from express_path.domain.heal.records import Concern, PlanAction
 from express_path.domain.heal.texts import failure_text, failure_texts, one_line
-from express_path.domain.heal.undo import UndoFact
+from express_path.domain.heal.undo_plan import UndoFact
 from express_path_cli.automation.runs import Run
 from express_path_cli.terminal.errors import OptionError
 

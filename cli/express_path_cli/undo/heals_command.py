@@ -20,7 +20,7 @@ from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.tables import Record, Screen, print_lines, record_lines
 from express_path_cli.terminal.texts import count_text
-from express_path_cli.undo.undoing import (
+from express_path_cli.undo.found_heals import (
     FoundHeal,
     FoundHeals,
     WaitingHeals,

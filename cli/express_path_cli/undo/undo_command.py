@@ -17,15 +17,8 @@ from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
 from express_path_cli.terminal.questions import DryRun, Yes, confirm
 from express_path_cli.terminal.texts import count_text
-from express_path_cli.undo.undoing import (
-    UndoResult,
-    UndoState,
-    find_heals,
-    healed_at,
-    parse_since,
-    plan_undo,
-    undo_heals,
-)
+from express_path_cli.undo.found_heals import FoundHeals, find_heals, healed_at, parse_since
+from express_path_cli.undo.undoing import UndoResult, UndoState, plan_undo, undo_heals
 
 EXAMPLES = """
 express-path undo 4105a4fc-f944-11e6-9d32-0a1b2c3d4958  # show what it changes, ask, and undo the heal
@@ -97,24 +90,35 @@ def undo(
                 echo(line)
     show_failures_and_notes(result.failures, found.notes, quiet=quiet)
     if form is TextFormat.JSON:
-        document = {
-            "exitStatus": result.exit_status,
-            "heals": [outcome.fields() for outcome in result.outcomes],
-            "ledgers": result.ledgers,
-            "withoutStack": found.without_stack,
-            "failures": [failure.fields() for failure in result.failures],
-        }
-        echo(json_document(SCHEMA_VERSION, document), nl=False)
-    elif not (result.ledgers or result.failures):
-        echo(f"nothing was undone: {NOT_DEPLOYED}")
+        echo(_as_json(result, found), nl=False)
     else:
-        echo(_totals(result))
-        echo(f"read: {count_text(result.ledgers, 'ledger')}; without a stack: {found.without_stack:,}")
-        if dry_run:
-            echo("nothing was changed; without --dry-run, the command asks and undoes them")
-        elif any(outcome.state is UndoState.TO_UNDO for outcome in result.outcomes):
-            echo("run the command again to undo the rest")
+        for line in _closing(result, found, dry_run=dry_run):
+            echo(line)
     raise typer.Exit(result.exit_status)
+
+
+def _as_json(result: UndoResult, found: FoundHeals) -> str:
+    document = {
+        "exitStatus": result.exit_status,
+        "heals": [outcome.fields() for outcome in result.outcomes],
+        "ledgers": result.ledgers,
+        "withoutStack": found.without_stack,
+        "failures": [failure.fields() for failure in result.failures],
+    }
+    return json_document(SCHEMA_VERSION, document)
+
+
+def _closing(result: UndoResult, found: FoundHeals, *, dry_run: bool) -> Iterator[str]:
+    """Yield the totals, and what to do next."""
+    if not (result.ledgers or result.failures):
+        yield f"nothing was undone: {NOT_DEPLOYED}"
+        return
+    yield _totals(result)
+    yield f"read: {count_text(result.ledgers, 'ledger')}; without a stack: {found.without_stack:,}"
+    if dry_run:
+        yield "nothing was changed; without --dry-run, the command asks and undoes them"
+    elif any(outcome.state is UndoState.TO_UNDO for outcome in result.outcomes):
+        yield "run the command again to undo the rest"
 
 
 def _heals(result: UndoResult) -> Iterator[str]:
@@ -128,7 +132,7 @@ def _heals(result: UndoResult) -> Iterator[str]:
         if outcome.why:
             yield f"  {outcome.why}"
         else:
-            yield from (f"  {change.text}" for change in outcome.changes)
+            yield from (f"  {effect.text}" for effect in outcome.effects)
 
 
 def _question(result: UndoResult) -> str:

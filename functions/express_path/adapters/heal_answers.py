@@ -12,7 +12,7 @@ from express_path.domain.heal.claims import Election, NextStep, client_token
 from express_path.domain.heal.ledger import RunRecord, Stop, TableRecord
 from express_path.domain.heal.records import NONE, Concern, HealSettings, Plan, PlanAction
 from express_path.domain.heal.texts import how_to_undo, one_line, plan_text, undo_fact_text
-from express_path.domain.heal.undo import UndoFact, UndoPlan
+from express_path.domain.heal.undo_plan import UndoFact, UndoPlan
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.errors import BlockedError
 

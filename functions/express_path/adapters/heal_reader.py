@@ -29,7 +29,7 @@ from express_path.domain.heal.preflight import (
     tcp_ports,
 )
 from express_path.domain.heal.records import HealSettings
-from express_path.domain.heal.undo import LiveResources
+from express_path.domain.heal.undo_plan import LiveResources
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.resources import RouteTable
 from express_path.domain.verdict.evaluator import Evaluator, Verdict

@@ -51,7 +51,7 @@ from express_path.domain.heal.claims import (
 )
 from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, marks_of
 from express_path.domain.heal.records import NONE, PlanAction, RemediationMode
-from express_path.domain.heal.undo import LiveResources, leads_to
+from express_path.domain.heal.undo_plan import LiveResources, leads_to
 from express_path.domain.verdict.evaluator import Evaluator
 from express_path.errors import (
     ApprovedPlanError,

@@ -9,15 +9,15 @@ from express_path.adapters.heal_reader import is_in_history, read_live_resources
 from express_path.adapters.heal_requests import UndoAction, UndoRequest
 from express_path.adapters.ledger import Write, Writer
 from express_path.domain.heal.claims import NextStep
-from express_path.domain.heal.undo import (
+from express_path.domain.heal.undo_plan import (
     UNDONE,
-    Records,
+    HealRecords,
     UndoChange,
     UndoFact,
     UndoPlan,
     check_heal,
     check_not_undone,
-    make_undo,
+    make_undo_plan,
     moves,
 )
 from express_path.domain.path.tracing import Tracer
@@ -121,28 +121,28 @@ class UndoSteps:
         writer = self._writer(request)
         return self._answer(undo, [writer.deleted(), *writer.undone(undo.heal)])
 
-    def _records(self, request: UndoRequest) -> Records:
+    def _records(self, request: UndoRequest) -> HealRecords:
         heal = check_heal(request.heal_run_id, self._ledger.run(request.heal_run_id), self._services.account_id)
         view = self._ledger.view(heal.route_table_id, heal.vpc_id)
         creators = creators_of(self._services, view.vpc, request.run_id)
         last, since = self._ledger.run(view.table.heal_run_id), self._ledger.created_at()
-        return Records(heal, view.table, view.vpc, last, creators, since, is_in_history(self._aws.ssm, heal, since))
+        return HealRecords(heal, view.table, view.vpc, last, creators, since, is_in_history(self._aws.ssm, heal, since))
 
-    def _claimed(self, request: UndoRequest) -> Records:
+    def _claimed(self, request: UndoRequest) -> HealRecords:
         """Return the records if this run has the claim on the table. Raise ClaimLostError."""
         records = self._records(request)
         if not records.table.is_claimed_by(request.run_id, current_time()):
             raise ClaimLostError(records.heal.route_table_id, request.run_id, records.table.run_id)
         return records
 
-    def _still_associated(self, records: Records) -> UndoPlan:
+    def _still_associated(self, records: HealRecords) -> UndoPlan:
         """Plan again while EC2 does not show the association: a late answer must not hide what is to be removed."""
         return read_until(lambda: self._current(records), lambda now: now.associated)
 
-    def _current(self, records: Records) -> UndoPlan:
+    def _current(self, records: HealRecords) -> UndoPlan:
         """Plan the undo from what EC2 shows now."""
         live = read_live_resources(self._aws, records.heal.vpc_id, records.heal.endpoint_id)
-        return make_undo(records, live, self._aws.region, self._settings)
+        return make_undo_plan(records, live, self._aws.region, self._settings)
 
     def _writer(self, request: UndoRequest) -> Writer:
         return Writer(self._ledger.table_name, request.run_id, current_time())

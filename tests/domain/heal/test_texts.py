@@ -16,7 +16,7 @@ from express_path.domain.heal.texts import (
     plan_text,
     undo_fact_text,
 )
-from express_path.domain.heal.undo import UndoFact, UndoFactCode
+from express_path.domain.heal.undo_plan import UndoFact, UndoFactCode
 from tests.support.heal_situation import network, planned
 
 CONCERN = Concern(Blocker.ROUTE_QUOTA, "rtb-1", "too many routes", "remove some")

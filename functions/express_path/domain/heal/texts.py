@@ -6,7 +6,7 @@ from typing import Protocol
 from express_path.domain.heal.failures import StepFailure
 from express_path.domain.heal.ledger import RunRecord
 from express_path.domain.heal.records import CHANGING, Concern, PlanAction
-from express_path.domain.heal.undo import UndoFact, UndoFactCode
+from express_path.domain.heal.undo_plan import UndoFact, UndoFactCode
 
 
 class PlanFacts(Protocol):

@@ -46,7 +46,7 @@ UNDONE = "UNDONE"
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class HealRecords:
     """The ledger's records of a heal, its route table, and its VPC.
 
     associated_last is the last heal that started to associate the table, None if the ledger has none. creators are the
@@ -191,7 +191,7 @@ def check_not_undone(heal: RunRecord) -> None:
         raise UndoError(heal.run_id, f"run {heal.undo_run_id} undid it already", "nothing is left to undo")
 
 
-def make_undo(records: Records, live: LiveResources, region: str, settings: HealSettings) -> UndoPlan:
+def make_undo_plan(records: HealRecords, live: LiveResources, region: str, settings: HealSettings) -> UndoPlan:
     """Plan the undo of a heal that check_heal accepted; of the settings, those about owners count.
 
     Raise UndoError if the ledger says that a later heal replaced this one, or if EC2 shows something other than what
@@ -220,7 +220,7 @@ def make_undo(records: Records, live: LiveResources, region: str, settings: Heal
     return UndoPlan(heal, associated, is_live=True, kept=_kept(records, endpoint, others, owner))
 
 
-def _check_age(records: Records, live: LiveResources) -> None:
+def _check_age(records: HealRecords, live: LiveResources) -> None:
     """Raise UndoBlockedError if the endpoint is older than the ledger, unless it was there before express-path was.
 
     A ledger that somebody deleted and made again can contain anything. EC2 gives times in whole seconds.
@@ -238,7 +238,7 @@ def _check_age(records: Records, live: LiveResources) -> None:
     )
 
 
-def _check_records(records: Records) -> None:
+def _check_records(records: HealRecords) -> None:
     heal, last = records.heal, records.associated_last
     if heal.associated_at and last and last.run_id != heal.run_id:
         found = f"run {last.run_id} started to associate {heal.route_table_id} again at {last.intended_at}"
@@ -246,7 +246,7 @@ def _check_records(records: Records) -> None:
 
 
 def _taken_over(
-    records: Records, endpoint: VpcEndpoint, live: LiveResources, settings: HealSettings
+    records: HealRecords, endpoint: VpcEndpoint, live: LiveResources, settings: HealSettings
 ) -> UndoBlockedError | None:
     """Return what shows that somebody else owns the endpoint or the route table now, and what to do."""
     heal = records.heal
@@ -304,7 +304,7 @@ def leads_to(table: RouteTable, endpoint_id: str) -> bool:
     return any(route.target_id == endpoint_id for route in table.routes)
 
 
-def _kept(records: Records, endpoint: VpcEndpoint, others: set[str], owner: str) -> str:
+def _kept(records: HealRecords, endpoint: VpcEndpoint, others: set[str], owner: str) -> str:
     """Return why an endpoint must stay; empty if it may be deleted. owner shows that somebody else owns it."""
     if endpoint.id not in records.vpc.created_ids:
         return "no heal created it"

@@ -8,17 +8,17 @@ import pytest
 
 from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, StartedBy, TableRecord, VpcRecord, policy_hash
 from express_path.domain.heal.records import FULL_ACCESS, MANAGED_TAG, HealSettings
-from express_path.domain.heal.undo import (
+from express_path.domain.heal.undo_plan import (
     MAX_NAMED_SUBNETS,
+    HealRecords,
     LiveResources,
-    Records,
     UndoChange,
     UndoFact,
     UndoFactCode,
     UndoPlan,
     check_heal,
     check_not_undone,
-    make_undo,
+    make_undo_plan,
     moves,
 )
 from express_path.domain.network.resources import RouteTable, VpcEndpoint
@@ -49,9 +49,9 @@ TEAMED = replace(HEAL, marks=Marks(policy=policy_hash(FULL_ACCESS), tag_keys=fro
 CREATED = VpcRecord("vpc-1", created_ids=frozenset({"vpce-express"}))
 
 
-def records(heal: RunRecord = HEAL, *, vpc: VpcRecord = CREATED, last: RunRecord | None = HEAL) -> Records:
+def records(heal: RunRecord = HEAL, *, vpc: VpcRecord = CREATED, last: RunRecord | None = HEAL) -> HealRecords:
     """Return the ledger's record of a heal that associated rtb-1."""
-    return Records(heal, TableRecord("rtb-1"), vpc, last, (), datetime.min.replace(tzinfo=UTC), is_in_history=True)
+    return HealRecords(heal, TableRecord("rtb-1"), vpc, last, (), datetime.min.replace(tzinfo=UTC), is_in_history=True)
 
 
 def seen(*endpoints: VpcEndpoint, tables: tuple[RouteTable, ...] = (PLAIN,)) -> LiveResources:
@@ -71,7 +71,7 @@ def seen(*endpoints: VpcEndpoint, tables: tuple[RouteTable, ...] = (PLAIN,)) -> 
 )
 def test_association_goes_first(shown: VpcEndpoint, tables: tuple[RouteTable, ...]) -> None:
     """Routes or the endpoint's list say that the table uses it; the plan says that the deletion follows."""
-    undo = make_undo(records(), seen(shown, tables=tables), REGION, SETTINGS)
+    undo = make_undo_plan(records(), seen(shown, tables=tables), REGION, SETTINGS)
     assert (undo.change, undo.associated, undo.deletes, undo.kept) == (UndoChange.DISASSOCIATE, True, True, "")
 
 
@@ -95,7 +95,7 @@ def test_unused_endpoint_of_a_heal_is_deleted(state: str) -> None:
     """Without a table, the endpoint that a heal created goes, whichever heal that was."""
     heal = replace(HEAL, created_endpoint=False)
     assert (
-        make_undo(records(heal), seen(replace(OURS, state=state)), REGION, SETTINGS).change
+        make_undo_plan(records(heal), seen(replace(OURS, state=state)), REGION, SETTINGS).change
         is UndoChange.DELETE_ENDPOINT
     )
 
@@ -103,14 +103,14 @@ def test_unused_endpoint_of_a_heal_is_deleted(state: str) -> None:
 @pytest.mark.parametrize(
     ("undo", "why"),
     [
-        (make_undo(records(vpc=VpcRecord("vpc-1")), seen(OURS), REGION, SETTINGS), "no heal created it"),
+        (make_undo_plan(records(vpc=VpcRecord("vpc-1")), seen(OURS), REGION, SETTINGS), "no heal created it"),
         (
-            make_undo(records(), seen(endpoint()), REGION, SETTINGS),
+            make_undo_plan(records(), seen(endpoint()), REGION, SETTINGS),
             "somebody else owns it (vpce-express no longer has the tag express-path:managed=true)",
         ),
-        (make_undo(records(), seen(replace(OURS, route_table_ids=("rtb-2",))), REGION, SETTINGS), "rtb-2 uses it"),
+        (make_undo_plan(records(), seen(replace(OURS, route_table_ids=("rtb-2",))), REGION, SETTINGS), "rtb-2 uses it"),
         (
-            make_undo(
+            make_undo_plan(
                 records(),
                 seen(
                     replace(OURS, route_table_ids=("rtb-1", "rtb-2")),
@@ -146,7 +146,7 @@ def test_endpoint_that_changed_before_a_later_heal_stays(creators: tuple[RunReco
     """Somebody took it over between its creation and that heal, whose undo only removes its own association."""
     later = replace(TEAMED, created_endpoint=False)
     live = LiveResources((ROUTED,), (replace(OURS, tags={**OURS.tags, "Team": "a"}),), FULL_ACCESS)
-    undo = make_undo(replace(records(later), creators=creators), live, REGION, SETTINGS)
+    undo = make_undo_plan(replace(records(later), creators=creators), live, REGION, SETTINGS)
     assert undo.associated
     assert why in undo.kept
     assert undo.deletes is (not why)
@@ -155,14 +155,14 @@ def test_endpoint_that_changed_before_a_later_heal_stays(creators: tuple[RunReco
 @pytest.mark.parametrize("shown", [(), (replace(OURS, state="deleting"),), (replace(OURS, state="deleted"),)])
 def test_nothing_is_left_where_the_endpoint_is_gone(shown: tuple[VpcEndpoint, ...]) -> None:
     """EC2 removes the routes with the endpoint."""
-    undo = make_undo(records(), seen(*shown, tables=(ROUTED,)), REGION, SETTINGS)
+    undo = make_undo_plan(records(), seen(*shown, tables=(ROUTED,)), REGION, SETTINGS)
     assert (undo.change, undo.is_live, undo.deletes) == (UndoChange.FINISH, False, False)
 
 
 def test_table_that_the_heal_did_not_change_stays() -> None:
     """A heal that ended after it created the endpoint associated nothing: others made the associations."""
     created = replace(HEAL, intended_at="", associated_at="")
-    undo = make_undo(records(created), seen(OURS, tables=(ROUTED,)), REGION, SETTINGS)
+    undo = make_undo_plan(records(created), seen(OURS, tables=(ROUTED,)), REGION, SETTINGS)
     assert (undo.associated, undo.kept, undo.change) == (False, "rtb-1 uses it", UndoChange.FINISH)
 
 
@@ -214,8 +214,8 @@ def test_unconfirmed_association_is_not_removed() -> None:
     heal = replace(INTENDED, created_endpoint=True)
     assert check_heal("run-1", heal, ACCOUNT) is heal
     with pytest.raises(UndoBlockedError, match="ModifyVpcEndpoint"):
-        make_undo(records(heal), seen(OURS, tables=(ROUTED,)), REGION, SETTINGS)
-    assert make_undo(records(heal), seen(OURS), REGION, SETTINGS).change is UndoChange.DELETE_ENDPOINT
+        make_undo_plan(records(heal), seen(OURS, tables=(ROUTED,)), REGION, SETTINGS)
+    assert make_undo_plan(records(heal), seen(OURS), REGION, SETTINGS).change is UndoChange.DELETE_ENDPOINT
 
 
 UNOWNED = Marks(policy=policy_hash(FULL_ACCESS))
@@ -236,7 +236,7 @@ def taken(
     """Plan the undo of a heal after its endpoint and route table got these tags and this policy."""
     endpoint_now = replace(OURS, tags={**OURS.tags, **(endpoint_tags or {})})
     tables = tuple(replace(found, tags=table_tags or {}) for found in tables)
-    return make_undo(
+    return make_undo_plan(
         records(heal, vpc=vpc, last=heal), LiveResources(tables, (endpoint_now,), policy), REGION, settings
     )
 
@@ -325,7 +325,7 @@ UNCREATED = replace(HEAL, created_endpoint=False)
     ],
     ids=["as old", "older, of the VPC's heals", "older, of this heal", "older, of others", "older, unknown run"],
 )
-def test_ledger_younger_than_the_endpoint_is_refused(seconds: int, ledger: Records, *, is_refused: bool) -> None:
+def test_ledger_younger_than_the_endpoint_is_refused(seconds: int, ledger: HealRecords, *, is_refused: bool) -> None:
     """It cannot be the ledger of the heal that created the endpoint. Others may have had an endpoint before."""
     live = replace(seen(OURS, tables=(ROUTED,)), created_at=MADE.replace(microsecond=0) - timedelta(seconds=seconds))
     ledger = replace(ledger, ledger_since=MADE)
@@ -333,9 +333,9 @@ def test_ledger_younger_than_the_endpoint_is_refused(seconds: int, ledger: Recor
         with pytest.raises(
             UndoBlockedError, match=r"the ledger was created at 2026-11-22 12:00.*, after vpce-express at"
         ):
-            make_undo(ledger, live, REGION, SETTINGS)
+            make_undo_plan(ledger, live, REGION, SETTINGS)
     else:
-        assert make_undo(ledger, live, REGION, SETTINGS).associated
+        assert make_undo_plan(ledger, live, REGION, SETTINGS).associated
 
 
 def test_undone_heal_is_refused() -> None:
@@ -348,14 +348,15 @@ def test_heal_that_another_one_replaced_is_refused() -> None:
     """What the table has now is the later heal's."""
     later = replace(HEAL, run_id="run-2")
     with pytest.raises(UndoError, match=r"run run-2 started to associate rtb-1 again at 2026-.*; undo that run"):
-        make_undo(records(last=later), seen(OURS), REGION, SETTINGS)
+        make_undo_plan(records(last=later), seen(OURS), REGION, SETTINGS)
     with pytest.raises(UndoError, match=r"run run-2 started to associate rtb-1 again at 2026-"):
-        make_undo(records(last=replace(later, associated_at="")), seen(OURS), REGION, SETTINGS)
+        make_undo_plan(records(last=replace(later, associated_at="")), seen(OURS), REGION, SETTINGS)
     only_created = replace(HEAL, intended_at="", associated_at="")
     assert (
-        make_undo(records(only_created, last=later), seen(OURS), REGION, SETTINGS).change is UndoChange.DELETE_ENDPOINT
+        make_undo_plan(records(only_created, last=later), seen(OURS), REGION, SETTINGS).change
+        is UndoChange.DELETE_ENDPOINT
     )
-    assert make_undo(records(last=None), seen(OURS), REGION, SETTINGS).change is UndoChange.DELETE_ENDPOINT
+    assert make_undo_plan(records(last=None), seen(OURS), REGION, SETTINGS).change is UndoChange.DELETE_ENDPOINT
 
 
 @pytest.mark.parametrize(
@@ -373,7 +374,7 @@ def test_heal_that_another_one_replaced_is_refused() -> None:
 def test_what_the_heal_did_not_leave_is_refused(sight: LiveResources, found: str) -> None:
     """Nothing is removed if EC2's state differs from the record; the error describes the difference."""
     with pytest.raises(UndoError, match=found.replace(".", r"\.")):
-        make_undo(records(), sight, REGION, SETTINGS)
+        make_undo_plan(records(), sight, REGION, SETTINGS)
 
 
 def test_moves_name_where_the_traffic_goes() -> None:
