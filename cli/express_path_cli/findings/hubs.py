@@ -48,18 +48,18 @@ class Hub:
     @property
     def what(self) -> str:
         """What happens there, in a sentence without its period."""
-        verb = "leads" if self.is_certain else "may lead"
-        to = f"to {self.attachment_id}" if self.attachment_id else f"to {self.vpc_id}"
+        leads = "leads" if self.is_certain else "may lead"
+        entrance = self.attachment_id or self.vpc_id
         tables = f"{' and '.join(self.route_table_ids)} in {self.vpc_id}"
-        known = (
-            f"; {count_text(self.subnets, 'listed subnet')} {'has' if self.subnets == 1 else 'have'} a path there"
-            if self.subnets
-            else ""
+        tables_lead = "leads" if len(self.route_table_ids) == 1 else "lead"
+        sentence = (
+            f"{self.gateway_id} {leads} S3 Express traffic of other VPCs to {entrance}, and from there {tables} "
+            f"{tables_lead} it to {self.endpoint_id}"
         )
-        return (
-            f"{self.gateway_id} {verb} S3 Express traffic of other VPCs {to}, and from there {tables} "
-            f"{'leads' if len(self.route_table_ids) == 1 else 'lead'} it to {self.endpoint_id}{known}"
-        )
+        if self.subnets:
+            have = "has" if self.subnets == 1 else "have"
+            sentence += f"; {count_text(self.subnets, 'listed subnet')} {have} a path there"
+        return sentence
 
 
 def hubs_of(views: Sequence[View]) -> list[Hub]:

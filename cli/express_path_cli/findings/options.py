@@ -40,9 +40,13 @@ class ScanOptions:
         if not lists_subnets:
             yield NextCommand("To list these subnets", self._list(worklist))
         first = items[0].first
-        elsewhere = f", with credentials of account {first.account_id}" if self._reads_many_accounts() else ""
-        why = "its path" if self.file else "why, route by route,"
-        yield NextCommand(f"To see {why} and what to change{'' if self.file else elsewhere}", self._explain(first))
+        if self.file:
+            purpose = "To see its path and what to change"
+        else:
+            purpose = "To see why, route by route, and what to change"
+            if self._reads_many_accounts():
+                purpose += f", with credentials of account {first.account_id}"
+        yield NextCommand(purpose, self._explain(first))
         healable = [
             item.first for item in worklist.flagged if item.first.reason in NAT_REASONS and item.first.route_table_id
         ]
@@ -67,10 +71,15 @@ class ScanOptions:
 
     def _scanned(self) -> list[str]:
         """Return the options that read and select the same."""
-        selected = [word for vpc_id in sorted(self.selection.vpc_ids) for word in ("--vpc", vpc_id)]
-        selected += [word for tag in self.selection.tags for word in ("--tag", tag)]
-        source = ["--from", self.file] if self.file else [*self.source.options(), *self._parameters()]
-        return [*source, *selected]
+        if self.file:
+            words = ["--from", self.file]
+        else:
+            words = [*self.source.options(), *self._parameters()]
+        for vpc_id in sorted(self.selection.vpc_ids):
+            words += ["--vpc", vpc_id]
+        for tag in self.selection.tags:
+            words += ["--tag", tag]
+        return words
 
     def handover(self, by: str) -> NextCommand:
         """Return the command that writes a ticket for each owner."""
@@ -80,9 +89,10 @@ class ScanOptions:
     def _explain(self, row: Row) -> str:
         if self.file:
             return shlex.join(["express-path", "explain", row.subnet_id, "--from", self.file])
-        is_needed = not self.source.dump or self.source.live.regions
-        region = ["--region", row.region] if is_needed else []
-        return shlex.join(["express-path", "explain", row.subnet_id, *region, *self.explain_options()])
+        words = ["express-path", "explain", row.subnet_id]
+        if not self.source.dump or self.source.live.regions:
+            words += ["--region", row.region]
+        return shlex.join([*words, *self.explain_options()])
 
     def _heal(self, row: Row) -> str:
         where = ["--region", row.region, *self.heal_options()]
@@ -93,17 +103,20 @@ class ScanOptions:
         if self.source.dump:
             where = Source(self.source.from_dump, example=self.source.example).options()
             return [*where, *self._parameters()]
-        external_id = self.source.live.external_id if not self._reads_many_accounts() else ""
-        given = ["--external-id", external_id] if external_id else []
-        return [*self.heal_options(), *given, *self._parameters()]
+        words = self.heal_options()
+        if self.source.live.external_id and not self._reads_many_accounts():
+            words += ["--external-id", self.source.live.external_id]
+        return [*words, *self._parameters()]
 
     def heal_options(self) -> list[str]:
         """Return the options with which heal finds the account, without the Region.
 
         The profile of a scan of many accounts is not that of the account to heal.
         """
-        profile = self.source.live.profile if not self._reads_many_accounts() else None
-        return ["--profile", profile] if profile and not self.source.dump else []
+        profile = self.source.live.profile
+        if not profile or self.source.dump or self._reads_many_accounts():
+            return []
+        return ["--profile", profile]
 
     def _parameters(self) -> list[str]:
         return [word for parameter in self.parameters for word in ("--parameter", parameter)]

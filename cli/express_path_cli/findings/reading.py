@@ -16,12 +16,12 @@ from express_path_cli.findings.options import ScanOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row, SetParameter, combined, rows_of
 from express_path_cli.findings.saved import read_saved
-from express_path_cli.findings.selection import evaluate_all, evaluators, tags_of
+from express_path_cli.findings.selection import Selection, evaluate_all, evaluators, tags_of
 from express_path_cli.findings.settings import Settings
 from express_path_cli.sources.change.change_file import ChangeFile
-from express_path_cli.sources.network import NetworkViews
+from express_path_cli.sources.network import NetworkViews, View
 from express_path_cli.sources.source import Source
-from express_path_cli.terminal.errors import OptionError, show_failures_and_notes
+from express_path_cli.terminal.errors import Failure, OptionError, show_failures_and_notes
 from express_path_cli.terminal.progress import Watch, watching
 
 
@@ -64,12 +64,15 @@ def read_now(
         views = network.views
 
         def verdicts(others: RuleParameters) -> Sequence[Verdict]:
-            return verdicts_after(changed, others, selection) if change else evaluate_all(views, others, selection)
+            if change:
+                return verdicts_after(changed, others, selection)
+            return evaluate_all(views, others, selection)
 
-        vpc_ids = {vpc_id for view in views for vpc_id in view.tracer.snapshot.vpcs}
-        tags = [tags_of(view, subnet_id) for view in views for subnet_id in view.subnet_ids] if selection.tags else []
-        missing = (*selection.missing_vpcs(vpc_ids, source.elsewhere), *(selection.missing_tags(tags) if views else ()))
-        rows = list(judged.rows) if judged else rows_of(verdicts(parameters), evaluators(views, parameters))
+        missing = _missing(selection, views, source.elsewhere)
+        if judged:
+            rows = list(judged.rows)
+        else:
+            rows = rows_of(verdicts(parameters), evaluators(views, parameters))
         rows, set_parameters = with_effects(rows, settings, verdicts)
         hubs = selected_hubs(hubs_of(views), rows, selection)
     result = Result(
@@ -89,6 +92,15 @@ def read_now(
     return Scan(result, options)
 
 
+def _missing(selection: Selection, views: Sequence[View], elsewhere: str) -> list[Failure]:
+    """Return the selected VPCs and tags that no network has. elsewhere: where else they may be."""
+    vpc_ids = {vpc_id for view in views for vpc_id in view.tracer.snapshot.vpcs}
+    missing = [*selection.missing_vpcs(vpc_ids, elsewhere)]
+    if selection.tags and views:
+        missing += selection.missing_tags([tags_of(view, subnet_id) for view in views for subnet_id in view.subnet_ids])
+    return missing
+
+
 def with_effects(
     rows: Sequence[Row], settings: Settings, verdicts: Callable[[RuleParameters], Iterable[Verdict]]
 ) -> tuple[list[Row], list[SetParameter]]:
@@ -102,20 +114,24 @@ def with_effects(
         return list(rows), []
 
     def compliances(parameters: Iterable[SetParameter]) -> dict[tuple[str, str, str], Compliance]:
-        found = verdicts(settings.rule_parameters(parameters))
-        return {(one.account_id, one.region, one.subnet_id): one.compliance for one in found}
+        by_subnet = {}
+        for verdict in verdicts(settings.rule_parameters(parameters)):
+            by_subnet[verdict.account_id, verdict.region, verdict.subnet_id] = verdict.compliance
+        return by_subnet
 
     without = compliances(())
-    changed = {
-        entry: {key for key, compliance in compliances([entry]).items() if compliance is not without[key]}
-        for entry in of_file
-    }
+    changed = {}
+    for parameter in of_file:
+        alone = compliances([parameter])
+        changed[parameter] = {key for key, compliance in alone.items() if compliance is not without[key]}
     marked = []
     for row in rows:
-        causes = [entry for entry, keys in changed.items() if row.key in keys]
-        is_changed = row.compliance is not without[row.key]
-        marked.append(replace(row, set_by=[*causes, *of_file][0]) if is_changed else row)
-    return marked, [entry._replace(subnets=len(keys)) for entry, keys in changed.items()]
+        if row.compliance is without[row.key]:
+            marked.append(row)
+        else:
+            causes = [parameter for parameter, keys in changed.items() if row.key in keys]
+            marked.append(replace(row, set_by=causes[0] if causes else of_file[0]))
+    return marked, [parameter._replace(subnets=len(keys)) for parameter, keys in changed.items()]
 
 
 def _read_network(source: Source, parameters: RuleParameters, watch: Watch, change: ChangeFile | None) -> NetworkViews:

@@ -21,7 +21,7 @@ from express_path.domain.verdict.evaluator import Evaluator, Verdict
 from express_path_cli.sources.change.resource import NewId, UnknownId
 from express_path_cli.terminal.texts import count_text
 
-_FIELDS_OF = attrgetter(*(each.name for each in fields(Verdict)))
+_FIELDS_OF = attrgetter(*(verdict_field.name for verdict_field in fields(Verdict)))
 """Return the values of a verdict's fields, with which those of a row begin."""
 _WITHOUT_TAGS = SubnetTags({}, {}, {})
 
@@ -127,19 +127,19 @@ class Row(Verdict):
 def rows_of(verdicts: Iterable[Verdict], evaluators: Sequence[Evaluator] = ()) -> list[Row]:
     """Return the rows of verdicts, in their order. What is not in the verdict comes from the evaluators' networks."""
     remedies = Remedies(evaluators)
-    tracers = {(one.account.id, one.snapshot.region): one.tracer for one in evaluators}
+    tracers = {(evaluator.account.id, evaluator.snapshot.region): evaluator.tracer for evaluator in evaluators}
     rows = []
     for verdict in verdicts:
         tracer = tracers.get((verdict.account_id, verdict.region))
-        found = _tags(verdict, tracer)
+        tags = _tags(verdict, tracer)
         rows.append(
             Row(
                 *_FIELDS_OF(verdict),
-                subnet_name=found.subnet.get("Name", ""),
-                route_table_name=found.route_table.get("Name", ""),
-                vpc_name=found.vpc.get("Name", ""),
-                tags=found.merged(),
-                table_tags={**found.vpc, **found.route_table},
+                subnet_name=tags.subnet.get("Name", ""),
+                route_table_name=tags.route_table.get("Name", ""),
+                vpc_name=tags.vpc.get("Name", ""),
+                tags=tags.merged(),
+                table_tags={**tags.vpc, **tags.route_table},
                 other_paths=_other_paths(verdict, tracer),
                 remedy=remedies.of(verdict),
             )
@@ -174,10 +174,15 @@ def combined(rows: Sequence[Row]) -> list[Row]:
     """
     groups: defaultdict[Hashable, list[Row]] = defaultdict(list)
     for row in rows:
-        if row.remedy and (row.remedy.endpoint or not all(map(known_id, (row.subnet_id, row.route_table_id or "-")))):
+        has_new_id = not (known_id(row.subnet_id) and known_id(row.route_table_id or "-"))
+        if row.remedy and (row.remedy.endpoint or has_new_id):
             groups[fix_key(row)].append(row)
     remedies = {key: _joint_remedy(worst_first(group)) for key, group in groups.items()}
-    return [replace(row, remedy=remedies[key]) if (key := fix_key(row)) in remedies else row for row in rows]
+    combined_rows = []
+    for row in rows:
+        key = fix_key(row)
+        combined_rows.append(replace(row, remedy=remedies[key]) if key in remedies else row)
+    return combined_rows
 
 
 def _joint_remedy(rows: Sequence[Row]) -> Remedy | None:
@@ -189,8 +194,10 @@ def _joint_remedy(rows: Sequence[Row]) -> Remedy | None:
     owner = next((row.remedy.owner for row in rows if row.remedy and row.remedy.owner), "")
     joint = association(rows, endpoint, owner)
     ids = (*(row.route_table_id for row in rows), endpoint.id, endpoint.vpc_id, *endpoint.route_table_ids)
-    new = [one for one in dict.fromkeys(ids) if one and not known_id(one)]
-    return replace(joint, command="", patches=_snippet(rows, joint, endpoint, new)) if new else joint
+    addresses = [address for address in dict.fromkeys(ids) if address and not known_id(address)]
+    if not addresses:
+        return joint
+    return replace(joint, command="", patches=_snippet(rows, joint, endpoint, addresses))
 
 
 _ADDRESS = re.compile(r"(Resources\.|(?:module\.[^.]+\.)*)(.+)")
@@ -201,33 +208,39 @@ _RESOURCE = re.compile(r"[\w-]+\.[\w-]+(\[.*\])?")
 """A resource of Terraform, not an attribute of one."""
 
 
-def _snippet(rows: Sequence[Row], joint: Remedy, endpoint: VpcEndpoint, new: Sequence[str]) -> dict[str, str]:
+def _snippet(rows: Sequence[Row], joint: Remedy, endpoint: VpcEndpoint, addresses: Sequence[str]) -> dict[str, str]:
     """Return the change as code that refers to resources by their addresses; empty if no code can.
 
     Terraform's code belongs into the module of the resources, and reaches none of another module.
     """
-    found = {one: _ADDRESS.fullmatch(one) for one in new if not isinstance(one, UnknownId)}
-    inside = {address[1] for address in found.values() if address}
-    if len(found) < len(new) or len(inside) > 1:
+    if any(isinstance(address, UnknownId) for address in addresses):
         return {}
-    of = inside.pop()
-    tool = "cloudFormation" if of == "Resources." else "terraform"
-    expressions = {re.sub(r"\W+", "_", one[len(of) :]).strip("_"): one[len(of) :] for one in new}
-    names = dict(zip(new, expressions, strict=True))
+    modules = {match[1] for match in map(_ADDRESS.fullmatch, addresses) if match}
+    if len(modules) > 1:
+        return {}
+    module = modules.pop()
+    tool = "cloudFormation" if module == "Resources." else "terraform"
+    inside = [address.removeprefix(module) for address in addresses]
+    expressions = {re.sub(r"\W+", "_", expression).strip("_"): expression for expression in inside}
+    names = dict(zip(addresses, expressions, strict=True))
     named = [replace(row, route_table_id=names.get(str(row.route_table_id), row.route_table_id)) for row in rows]
-    tables = tuple(names.get(one, one) for one in endpoint.route_table_ids)
-    vpc_id, endpoint_id = (names.get(one, one) for one in (endpoint.vpc_id, endpoint.id))
+    tables = tuple(names.get(table_id, table_id) for table_id in endpoint.route_table_ids)
+    vpc_id = names.get(endpoint.vpc_id, endpoint.vpc_id)
+    endpoint_id = names.get(endpoint.id, endpoint.id)
     tags = endpoint.tags if known_id(endpoint.id) else {**endpoint.tags, LOGICAL_ID: endpoint_id}
     changed = replace(endpoint, id=endpoint_id, vpc_id=vpc_id, route_table_ids=tables, tags=tags)
     code = association(named, changed, joint.owner).patches.get(tool, "")
     for name, expression in expressions.items():
         if tool == "terraform":
-            attribute = ".id" * bool(_RESOURCE.fullmatch(expression))
+            attribute = ".id" if _RESOURCE.fullmatch(expression) else ""
             code = code.replace(f'"{name}"', f"{expression}{attribute}").replace(f" of {name}", f" of {expression}")
         else:
             code = re.sub(rf"(?m)(?<= ){name}$", f"!Ref {name}", code)
-    comment = f"# in {of.removesuffix('.')}\n" if of.startswith("module.") else ""
-    return {tool: comment + code} if code else {}
+    if not code:
+        return {}
+    if module.startswith("module."):
+        code = f"# in {module.removesuffix('.')}\n{code}"
+    return {tool: code}
 
 
 def known_id(resource_id: str | None) -> str | None:

@@ -33,13 +33,17 @@ def summary(rows: Sequence[Row], evaluated: int | None = None, ignored: int = 0,
     listed = ", ".join(f"{counts[compliance]:,} {compliance}" for compliance in COMPLIANCES)
     details = ", ".join(_details(rows))
     total = len(rows) if evaluated is None else evaluated
-    shown = (
-        count_text(total, "subnet") if total == len(rows) else f"{len(rows):,} of {count_text(total, 'subnet')} shown"
-    )
-    hidden = f"; {count_text(ignored, 'finding')} ignored" if ignored else ""
+    shown = count_text(total, "subnet")
+    if total != len(rows):
+        shown = f"{len(rows):,} of {shown} shown"
+    sentence = f"{shown}: {listed}"
+    if details:
+        sentence += f": {details}"
+    if ignored:
+        sentence += f"; {count_text(ignored, 'finding')} ignored"
     if set_by_file:
-        hidden += f"; parameters of express-path.toml change the compliance of {count_text(set_by_file, 'subnet')}"
-    return f"{shown}: {listed}" + (f": {details}" if details else "") + hidden
+        sentence += f"; parameters of express-path.toml change the compliance of {count_text(set_by_file, 'subnet')}"
+    return sentence
 
 
 def closing(
@@ -55,12 +59,15 @@ def closing(
         return sentences
     if not total:
         return ["No subnet was found."]
-    unknown = (
-        f" The egress path of {_part(found.unresolved, total)} could not be determined." if found.unresolved else ""
-    )
     if all(row.compliance is Compliance.NOT_APPLICABLE for row in rows):
-        return [f"No path was judged: every subnet is NOT_APPLICABLE.{unknown}"]
-    return [f"No subnet {'that could be read ' if is_partial else ''}is NON_COMPLIANT.{unknown}"]
+        sentence = "No path was judged: every subnet is NOT_APPLICABLE."
+    elif is_partial:
+        sentence = "No subnet that could be read is NON_COMPLIANT."
+    else:
+        sentence = "No subnet is NON_COMPLIANT."
+    if found.unresolved:
+        sentence += f" The egress path of {_part(found.unresolved, total)} could not be determined."
+    return [sentence]
 
 
 def _through_nats(found: Worklist, total: int) -> Iterator[str]:
@@ -85,10 +92,12 @@ def _part(items: Sequence[WorkItem], total: int) -> str:
 def _details(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the reasons of what is NOT_APPLICABLE, the most frequent first, and what excludes subnets."""
     reasons = Counter(row.reason for row in rows if row.compliance is Compliance.NOT_APPLICABLE)
-    for reason, number in sorted(reasons.items(), key=lambda found: (-found[1], found[0])):
-        causes = exclusions(rows) if reason is Reason.EXCLUDED else {}
-        by = ", ".join(f"{count:,} by {cause}" for cause, count in causes.items())
-        yield f"{number:,} {reason}" + (f" ({by})" if by else "")
+    for reason, number in sorted(reasons.items(), key=lambda counted: (-counted[1], counted[0])):
+        detail = f"{number:,} {reason}"
+        if reason is Reason.EXCLUDED:
+            by = ", ".join(f"{count:,} by {cause}" for cause, count in exclusions(rows).items())
+            detail += f" ({by})"
+        yield detail
 
 
 def dropped(rows: Sequence[Row]) -> int:

@@ -41,7 +41,9 @@ def text_figure(width: int, rows: int, y_label: str) -> plotille.Figure:
 def text_lines(figure: plotille.Figure, width: int, *, ascii_only: bool) -> list[str]:
     """Return what plotille draws. ascii_only: with dots instead of braille."""
     lines = [line.replace("\u2800", " ")[:width].rstrip() for line in figure.show().splitlines()]
-    return [re.sub("[\u2801-\u28ff]", ".", line) for line in lines] if ascii_only else lines
+    if ascii_only:
+        return [re.sub("[\u2801-\u28ff]", ".", line) for line in lines]
+    return lines
 
 
 def _number(value: float, chars: int, delta: float, left: bool = False) -> str:  # noqa: ARG001  # plotille's interface

@@ -143,12 +143,7 @@ class SubcommandGroup(TyperGroup):
             members = self.subcommands.in_group(str(group))
             summaries = {name.removeprefix(self.prefix): listed.summary for name, listed in members.items()}
         else:
-            summaries = {}
-            for name, listed in self.subcommands.own.items():
-                word = name.partition(" ")[0]
-                summaries[word] = (
-                    self.subcommands.groups[word].summary if word in self.subcommands.groups else listed.summary
-                )
+            summaries = {name.partition(" ")[0]: listed.summary for name, listed in self.subcommands.own.items()}
             summaries |= {word: group.summary for word, group in self.subcommands.groups.items()}
         commands = {word: TyperCommand(word, help=summary) for word, summary in summaries.items()}
         super().__init__(**given | {"commands": commands})
@@ -175,11 +170,12 @@ class Subcommand(TyperCommand):
         """Run it. Raise OptionError for an empty value, usually a shell variable that is not set."""
         for parameter in self.params:
             given = ctx.params.get(parameter.name)
-            if given != parameter.default and "" in (given if isinstance(given, list | tuple) else [given]):
-                is_option = parameter.param_type_name == "option"
-                accepts = f"it accepts {parameter.metavar}; " if is_option else ""
-                hint = f"{accepts}leave it out, or set the shell variable that should contain it"
-                raise OptionError(f"{parameter.opts[0] if is_option else parameter.metavar} is empty", hint)
+            values = given if isinstance(given, list | tuple) else [given]
+            if given != parameter.default and "" in values:
+                name, hint = parameter.metavar, "leave it out, or set the shell variable that should contain it"
+                if parameter.param_type_name == "option":
+                    name, hint = parameter.opts[0], f"it accepts {parameter.metavar}; {hint}"
+                raise OptionError(f"{name} is empty", hint)
         return super().invoke(ctx)
 
 
@@ -279,8 +275,13 @@ def _report(error: Exception) -> int:
 def _say_usage(error: Any) -> None:  # noqa: ANN401  # Typer contains click without type hints
     """Write what is wrong with the command line. Without arguments, Typer has printed the help already."""
     message = " ".join(error.format_message().replace("Value error, ", "").split()).rstrip(".")
-    if message:
-        path = error.ctx.command_path if getattr(error, "ctx", None) else "express-path"
-        quoted = re.findall("'([^']*)'", message.partition(": ")[2]) if " is not one of " in message else ()
-        hint = did_you_mean(quoted[0], quoted[1:]) if quoted else ""
-        say(f"{message} ({f'{hint} ' if hint else ''}{path} --help shows the options)")
+    if not message:
+        return
+    path = error.ctx.command_path if getattr(error, "ctx", None) else "express-path"
+    hint = f"{path} --help shows the options"
+    if " is not one of " in message:
+        given, *allowed = re.findall("'([^']*)'", message.partition(": ")[2]) or [""]
+        question = did_you_mean(given, allowed)
+        if question:
+            hint = f"{question} {hint}"
+    say(f"{message} ({hint})")

@@ -170,14 +170,14 @@ def hint_for(error: ExpressPathError) -> str:
     if isinstance(error, ApiError):
         return PROXY_HINT if is_web_page(error) else hint_of(error)
     if isinstance(error, ParameterError):
-        return (
-            did_you_mean(str(error.value), re.findall(r"\w+", error.allowed))
-            if error.name in PARAMETERS
-            else did_you_mean(error.name, PARAMETERS)
-        )
+        if error.name not in PARAMETERS:
+            return did_you_mean(error.name, PARAMETERS)
+        return did_you_mean(str(error.value), re.findall(r"\w+", error.allowed))
     if isinstance(error, RecordError):
         return "please report this as a bug, with a dump (express-path collect) that shows it"
-    return "deploy the stack again" if isinstance(error, SettingError) else ""
+    if isinstance(error, SettingError):
+        return "deploy the stack again"
+    return ""
 
 
 def one_line(error: ExpressPathError) -> str:

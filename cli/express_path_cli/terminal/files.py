@@ -107,9 +107,9 @@ def json_document(schema_version: int, fields: Mapping[str, Any]) -> str:
 def to_json(value: object, option: int = 0) -> bytes:
     """Return a value as JSON in UTF-8, without characters that control a terminal. option: of orjson."""
     try:
-        found = orjson.dumps(value, option=option)
-        if found.isascii() and b"\x7f" not in found:
-            return found
+        text = orjson.dumps(value, option=option)
+        if text.isascii() and b"\x7f" not in text:
+            return text
     except orjson.JSONEncodeError:  # half of a surrogate pair
         pass
     return orjson.dumps(_clean(value), option=option)
@@ -119,8 +119,10 @@ def _clean(value: object) -> object:
     if isinstance(value, str):
         return without_controls(value)
     if isinstance(value, Mapping):
-        return {_clean(key): _clean(found) for key, found in value.items()}
-    return list(map(_clean, value)) if isinstance(value, list | tuple) else value
+        return {_clean(key): _clean(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return list(map(_clean, value))
+    return value
 
 
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
@@ -173,14 +175,21 @@ def check_output(file: Path | None) -> Path | None:
     """Return the file of an --output. Raise OptionError if it cannot be written, before anything is read for it."""
     if file and file != STDOUT:
         with _writing(file):
-            is_special = file.exists() and not file.is_file()  # a pipe or a device is written to directly
-            target = file if is_special else file.resolve().parent
-            fits = is_special or target.is_dir()
-            problem = EISDIR if file.is_dir() else 0 if fits else ENOTDIR if target.exists() else ENOENT
-            problem = problem or (0 if os.access(target, os.W_OK) else EACCES)
+            problem = _problem_with(file)
             if problem:
                 raise OSError(problem, os.strerror(problem))
     return file
+
+
+def _problem_with(file: Path) -> int:
+    """Return the error number of a file that cannot be written; 0 if it can."""
+    if file.is_dir():
+        return EISDIR
+    is_special = file.exists() and not file.is_file()  # a pipe or a device is written to directly
+    target = file if is_special else file.resolve().parent
+    if not is_special and not target.is_dir():
+        return ENOTDIR if target.exists() else ENOENT
+    return 0 if os.access(target, os.W_OK) else EACCES
 
 
 @contextmanager

@@ -131,24 +131,29 @@ def record_lines(
         titles = [*records[0].cells, *records[0].notes]
         yield from aligned([titles, *map(_plain_row, records)])
         return
+    grid = _fitting_grid(records, layouts, screen.width, hidden)
+    header, *blocks = grid.blocks(max(screen.width, grid.width))
+    for line in header:
+        yield screen.paint(line, "bold")
+    for record, (first_line, *more_lines) in zip(records, blocks, strict=True):
+        yield first_line
+        for line in more_lines:
+            yield screen.paint(line, "dim")
+        yield from _note_lines(record, grid.indent, screen)
+
+
+def _fitting_grid(records: Sequence[Record], layouts: Iterable[Layout], width: int, hidden: Sequence[str]) -> "_Grid":
+    """Return the first grid that fits: with whole values if possible, else with cut ones. The last one if none fits."""
     used = [title for title in records[0].cells if any(_has_value(record.cells[title]) for record in records)]
     titles = [title for title in used if title not in hidden]
-    every = ([(title,) for title in titles], *layouts)
-    whole, short = (
-        [_Grid(records, layout, titles, widest) for layout in every]
-        for widest in (max(screen.width, _MAX_WIDTH), _MAX_WIDTH)
-    )
-    fitting = [
-        *(grid for grid in whole if max(grid.width, grid.width_below) <= screen.width),
-        *(grid for grid in short if grid.width <= screen.width),
-    ]
-    grid = next(iter(fitting), short[-1])
-    header, *rows = grid.blocks(max(screen.width, grid.width))
-    yield from (screen.paint(line, "bold") for line in header)
-    for record, (first, *others) in zip(records, rows, strict=True):
-        yield first
-        yield from (screen.paint(line, "dim") for line in others)
-        yield from _note_lines(record, grid.indent, screen)
+    in_one_line = [(title,) for title in titles]
+    choices = (in_one_line, *layouts)
+    for layout in choices:
+        grid = _Grid(records, layout, titles, max(width, _MAX_WIDTH))
+        if max(grid.width, grid.width_below) <= width:
+            return grid
+    cut = [_Grid(records, layout, titles, _MAX_WIDTH) for layout in choices]
+    return next((grid for grid in cut if grid.width <= width), cut[-1])
 
 
 def _with_all_titles(records: Sequence[Record]) -> Sequence[Record]:
@@ -163,12 +168,18 @@ class _Grid:
 
     def __init__(self, records: Sequence[Record], layout: Layout, titles: Sequence[str], widest: int) -> None:
         """Stack these titles as the layout says, with values of at most this width."""
-        stacks = [stack for column in layout if (stack := [title for title in column if title in titles])]
+        columns = [[title for title in column if title in titles] for column in layout]
+        stacks = [column for column in columns if column]
         below = [title for title in titles if not any(title in stack for stack in stacks)]
-        self._blocks = [stacks, *([_values(record, stack, widest) for stack in stacks] for record in records)]
-        self._below = [_GAP.join(below), *(_GAP.join(_in_line(record, title) for title in below) for record in records)]
-        columns = zip(*self._blocks, strict=True)
-        self._widths = [max(text_width(line) for lines in column for line in lines) for column in columns]
+        self._blocks = [stacks]
+        self._below = [_GAP.join(below)]
+        for record in records:
+            self._blocks.append([_values(record, stack, widest) for stack in stacks])
+            self._below.append(_GAP.join(_in_line(record, title) for title in below))
+        self._widths = [0] * len(stacks)
+        for block in self._blocks:
+            for number, lines in enumerate(block):
+                self._widths[number] = max(self._widths[number], *map(text_width, lines), 0)
         self.indent = " " * (self._widths[0] + len(_GAP))
         """What is before a note, and before the line below the columns: it begins in the second column."""
 
@@ -186,22 +197,33 @@ class _Grid:
         """Yield the lines of the titles and those of each record. The line below the columns is cut at this width."""
         for block, below in zip(self._blocks, self._below, strict=True):
             lines = [_joined(cells, self._widths) for cells in zip_longest(*block, fillvalue="")]
-            yield [*lines, self.indent + shortened(below, width - len(self.indent))] if below else lines
+            if below:
+                lines.append(self.indent + shortened(below, width - len(self.indent)))
+            yield lines
 
 
 def aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """Yield each row in one line. A column is as wide as its widest value, and empty values are dashes."""
-    shown = [tuple(row) if _is_plain(row) else tuple([printable(value) or _NONE for value in row]) for row in rows]
-    columns = list(zip(*shown, strict=True))
-    widths = [max(map(len if "".join(column).isascii() else text_width, column)) for column in columns]
-    sides = ["" if all(map(_is_number, column[1:])) else "-" for column in columns]
-    pattern = _GAP.join(f"%{side}{width}s" for side, width in zip(sides, widths, strict=True))
-    # The pattern is several times as fast, but counts characters, not the columns that they take.
-    return (line.rstrip() if line.isascii() else _joined(row, widths) for row in shown for line in [pattern % row])
+    shown = [_shown_row(row) for row in rows]
+    widths, formats = [], []
+    for column in zip(*shown, strict=True):
+        width_of = len if "".join(column).isascii() else text_width
+        width = max(map(width_of, column))
+        side = "" if all(map(_is_number, column[1:])) else "-"
+        widths.append(width)
+        formats.append(f"%{side}{width}s")
+    pattern = _GAP.join(formats)
+    for row in shown:
+        # The pattern is several times as fast, but counts characters, not the columns that they take.
+        line = pattern % row
+        yield line.rstrip() if line.isascii() else _joined(row, widths)
 
 
-def _is_plain(row: Sequence[str]) -> bool:
-    return all(row) and "".join(row).isprintable()
+def _shown_row(row: Sequence[str]) -> tuple[str, ...]:
+    """Return a row with dashes for empty values, and printable ones."""
+    if all(row) and "".join(row).isprintable():
+        return tuple(row)
+    return tuple([printable(value) or _NONE for value in row])
 
 
 def _plain_row(record: Record) -> list[str]:
@@ -225,7 +247,9 @@ def _in_line(record: Record, title: str) -> str:
 def limited(values: Sequence[str]) -> Sequence[str]:
     """Return at most two values, and how many more there are."""
     more = len(values) - _MAX_VALUES
-    return [*values[:_MAX_VALUES], f"and {more} more"] if more > 0 else values
+    if more <= 0:
+        return values
+    return [*values[:_MAX_VALUES], f"and {more} more"]
 
 
 def _note_lines(record: Record, indent: str, screen: Screen) -> Iterator[str]:

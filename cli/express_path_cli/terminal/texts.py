@@ -43,15 +43,16 @@ def time_text(when: datetime) -> str:
 def span_text(start: datetime, end: datetime) -> str:
     """Return a time span, such as 2026-03-01 09:00 to 12:10 UTC."""
     start, end = start.astimezone(UTC), end.astimezone(UTC)
-    same_day = start.date() == end.date()
-    return f"{start:%Y-%m-%d %H:%M} to {end:{'%H:%M' if same_day else '%Y-%m-%d %H:%M'}} UTC"
+    end_format = "%H:%M" if start.date() == end.date() else "%Y-%m-%d %H:%M"
+    return f"{start:%Y-%m-%d %H:%M} to {end.strftime(end_format)} UTC"
 
 
 def duration_text(length: timedelta) -> str:
     """Return a length of time in its two largest units, such as 3 h 10 min."""
     minutes = round(length.total_seconds() / 60)
-    days, hours, rest = minutes // 1440, minutes % 1440 // 60, minutes % 60
-    parts = [(days, "d"), (hours, "h"), (rest, "min")]
+    hours, minutes = divmod(minutes, 60)
+    days, hours = divmod(hours, 24)
+    parts = [(days, "d"), (hours, "h"), (minutes, "min")]
     shown = [f"{number} {unit}" for number, unit in parts if number]
     return " ".join(shown[:2]) or "0 min"
 

@@ -44,18 +44,25 @@ def as_csv(result: Result) -> Iterator[str]:
     """
     line = io.StringIO(newline="")
     writer = csv.writer(line)
-    baseline, decided = ["baseline"] if result.comparison else [], _DECIDED if result.settings else ()
-    header: list[str | None] = [*COLUMNS, *baseline, *decided, *LAST_COLUMNS]
-    for cells in chain([header], (_cells(row, result) for row in result.rows)):
+    for cells in chain([_header(result)], (_cells(row, result) for row in result.rows)):
         writer.writerow(cells)
         yield line.getvalue()
         line.seek(0)
         line.truncate()
 
 
+def _header(result: Result) -> list[str | None]:
+    header: list[str | None] = [*COLUMNS]
+    if result.comparison:
+        header.append("baseline")
+    if result.settings:
+        header += _DECIDED
+    return [*header, *LAST_COLUMNS]
+
+
 def _cells(row: Row, result: Result) -> list[str | None]:
     """Return the values of a row in the order of the columns."""
-    values = (
+    cells = [
         row.account_id,
         row.region,
         row.vpc_id,
@@ -69,11 +76,17 @@ def _cells(row: Row, result: Result) -> list[str | None]:
         row.subnet_name,
         row.route_table_name,
         row.vpc_name,
-    )
-    remedy = (row.remedy.advice, row.remedy.command) if row.remedy else ("", "")
-    set_by = f"{row.set_by}: {row.set_by.reason}" if row.set_by else ""
-    decided = [str(row.ignored or ""), set_by] if result.settings else []
-    return [*map(_safe, values), *([row.baseline] if result.comparison else []), *map(_safe, (*decided, *remedy))]
+    ]
+    if result.comparison:
+        cells.append(row.baseline)
+    if result.settings:
+        cells.append(str(row.ignored or ""))
+        cells.append(f"{row.set_by}: {row.set_by.reason}" if row.set_by else "")
+    if row.remedy:
+        cells += [row.remedy.advice, row.remedy.command]
+    else:
+        cells += ["", ""]
+    return list(map(_safe, cells))
 
 
 def _safe(value: str | None) -> str | None:

@@ -12,6 +12,7 @@ from express_path.domain.path.outcomes import Hop
 from express_path.domain.path.reasons import Compliance
 from express_path_cli.findings.baseline import PAST, PastFinding
 from express_path_cli.findings.change import ChangeFindings, TableChange
+from express_path_cli.findings.hubs import Hub
 from express_path_cli.findings.options import ScanOptions
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row, fix_key, known_id
@@ -23,13 +24,21 @@ from express_path_cli.terminal.files import to_json
 
 def as_json(result: Result, scan: ScanOptions) -> Iterator[bytes]:
     """Yield a scan as one JSON document: everything that another format or a report shows of it."""
-    compared, planned = result.comparison is not None, result.change is not None
+    is_compared, is_of_change = result.comparison is not None, result.change is not None
     fixes = fixes_of(worklist(result.rows).items())
     places = {fix_key(fix.rows[0]): place for place, fix in enumerate(fixes)}
-    subnets = (_row(row, places.get(fix_key(row)), compared=compared, planned=planned) for row in result.rows)
-    change = _change_findings(result.change) if result.change else {}
-    lists = {**_hubs(result), "changes": map(_fix, fixes), "subnets": subnets}
-    yield from document({**_scan(result, scan), **_names(result), **change, **lists, **_past(result)})
+    content = _scan(result, scan)
+    if result.account_names:
+        content["accountNames"] = result.account_names
+    if result.change:
+        content |= _change_findings(result.change)
+    if result.hubs:
+        content["hubs"] = list(map(_hub, result.hubs))
+    content["changes"] = map(_fix, fixes)
+    content["subnets"] = (
+        _row(row, places.get(fix_key(row)), is_compared=is_compared, is_of_change=is_of_change) for row in result.rows
+    )
+    yield from document(content | _past(result))
 
 
 def document(content: Mapping[str, object] | Iterator[object]) -> Iterator[bytes]:
@@ -108,47 +117,35 @@ def _source(source: Source) -> dict[str, Any]:
     return {name: value for name, value in options.items() if value}
 
 
-def _names(result: Result) -> dict[str, Any]:
-    return {"accountNames": result.account_names} if result.account_names else {}
-
-
-def _hubs(result: Result) -> dict[str, Any]:
-    """Return the hubs; nothing without any."""
-    hubs = [
-        {
-            "accountId": hub.account_id,
-            "region": hub.region,
-            "vpcId": hub.vpc_id,
-            "routeTableIds": hub.route_table_ids,
-            "endpointId": hub.endpoint_id,
-            "gatewayId": hub.gateway_id,
-            "attachmentId": hub.attachment_id,
-            "certain": hub.is_certain,
-            "subnets": hub.subnets,
-        }
-        for hub in result.hubs
-    ]
-    return {"hubs": hubs} if hubs else {}
+def _hub(hub: Hub) -> dict[str, Any]:
+    return {
+        "accountId": hub.account_id,
+        "region": hub.region,
+        "vpcId": hub.vpc_id,
+        "routeTableIds": hub.route_table_ids,
+        "endpointId": hub.endpoint_id,
+        "gatewayId": hub.gateway_id,
+        "attachmentId": hub.attachment_id,
+        "certain": hub.is_certain,
+        "subnets": hub.subnets,
+    }
 
 
 def _not_selected(result: Result) -> list[dict[str, Any]]:
     """Return the subnets that were read and not evaluated, by account and Region."""
     evaluated = {row.key for row in chain(result.rows, result.unlisted)}
-    found = {
-        place: sorted(subnet_id for subnet_id in subnet_ids if (*place, subnet_id) not in evaluated)
-        for place, subnet_ids in sorted(result.listed.items())
-    }
-    return [
-        {"accountId": account_id, "region": region, "subnetIds": subnet_ids}
-        for (account_id, region), subnet_ids in found.items()
-        if subnet_ids
-    ]
+    not_selected = []
+    for (account_id, region), listed in sorted(result.listed.items()):
+        subnet_ids = sorted(subnet_id for subnet_id in listed if (account_id, region, subnet_id) not in evaluated)
+        if subnet_ids:
+            not_selected.append({"accountId": account_id, "region": region, "subnetIds": subnet_ids})
+    return not_selected
 
 
 def _fix(fix: Fix) -> dict[str, Any]:
     """Return what to do about the subnets that refer to it. `endpoint` is null for a fix of another kind."""
     remedy = fix.remedy
-    return {
+    fields = {
         "text": remedy.text,
         "note": remedy.note,
         "command": remedy.command,
@@ -157,8 +154,10 @@ def _fix(fix: Fix) -> dict[str, Any]:
         "routeTableIds": fix.route_table_ids,
         "subnets": len(fix.rows),
         "endpoint": _endpoint(remedy.endpoint) if remedy.endpoint else None,
-        **({"owner": remedy.owner} if remedy.owner else {}),
     }
+    if remedy.owner:
+        fields["owner"] = remedy.owner
+    return fields
 
 
 def _endpoint(endpoint: VpcEndpoint) -> dict[str, Any]:
@@ -199,15 +198,16 @@ def _change_findings(change: ChangeFindings) -> dict[str, Any]:
     return {"plan": [*change.sentences], "undecided": [*change.undecided], "routeTables": tables}
 
 
-def _planned(row: Row) -> dict[str, Any]:
-    """Return what only the row of a plan has. A table of the plan has an address as long as its ID is not known."""
-    table_id = row.route_table_id
-    return {
+def _only_of_change(row: Row) -> dict[str, Any]:
+    """Return what only the row of a change has. A new route table has an address as long as its ID is not known."""
+    fields: dict[str, Any] = {
         "address": row.address or None,
-        "routeTableAddress": None if table_id is None or known_id(table_id) else table_id,
+        "routeTableAddress": None if known_id(row.route_table_id) else row.route_table_id,
         "changedBy": list(row.changed_by),
-        **({"file": row.file, "line": row.line} if row.file else {}),
     }
+    if row.file:
+        fields |= {"file": row.file, "line": row.line}
+    return fields
 
 
 def _table_change(change: TableChange) -> dict[str, Any]:
@@ -219,11 +219,28 @@ def _table_change(change: TableChange) -> dict[str, Any]:
     }
 
 
-def _row(row: Row, change: int | None, *, compared: bool, planned: bool) -> dict[str, Any]:
+def _row(row: Row, fix: int | None, *, is_compared: bool, is_of_change: bool) -> dict[str, Any]:
     """Return a row as JSON. `names`, `tags`, and what follows them contain only what exists.
 
-    planned: the row is of a plan, in which IDs may not be known yet.
+    fix: its place in the list of fixes. is_of_change: its IDs may not be known yet.
     """
+    fields: dict[str, Any] = {
+        "accountId": row.account_id,
+        "region": row.region,
+        "vpcId": row.vpc_id,
+        "subnetId": known_id(row.subnet_id) if is_of_change else row.subnet_id,
+        "availabilityZoneId": row.availability_zone_id,
+        "routeTableId": known_id(row.route_table_id) if is_of_change else row.route_table_id,
+        "compliance": row.compliance,
+        "reason": row.reason,
+        "annotation": row.annotation,
+        "path": list(map(_hop, row.path)),
+        "names": row.names(),
+        "tags": row.tags,
+    }
+    if row.table_tags:
+        fields["tableTags"] = row.table_tags
+    fields["change"] = fix
     optional = {
         "note": row.note,
         "lacks": row.lacks,
@@ -231,27 +248,16 @@ def _row(row: Row, change: int | None, *, compared: bool, planned: bool) -> dict
         "excludedBy": row.excluded_by,
         "otherPaths": [{"reason": reason, "path": list(map(_hop, hops))} for reason, hops in row.other_paths],
     }
-    return {
-        "accountId": row.account_id,
-        "region": row.region,
-        "vpcId": row.vpc_id,
-        "subnetId": known_id(row.subnet_id) if planned else row.subnet_id,
-        "availabilityZoneId": row.availability_zone_id,
-        "routeTableId": known_id(row.route_table_id) if planned else row.route_table_id,
-        "compliance": row.compliance,
-        "reason": row.reason,
-        "annotation": row.annotation,
-        "path": list(map(_hop, row.path)),
-        "names": row.names(),
-        "tags": row.tags,
-        **({"tableTags": row.table_tags} if row.table_tags else {}),
-        "change": change,
-        **{name: value for name, value in optional.items() if value},
-        **({"ignored": {"why": row.ignored.why, "expires": row.ignored.expires.isoformat()}} if row.ignored else {}),
-        **({"setBy": row.set_by.name} if row.set_by else {}),
-        **({"baseline": row.baseline} if compared else {}),
-        **(_planned(row) if planned else {}),
-    }
+    fields |= {name: value for name, value in optional.items() if value}
+    if row.ignored:
+        fields["ignored"] = {"why": row.ignored.why, "expires": row.ignored.expires.isoformat()}
+    if row.set_by:
+        fields["setBy"] = row.set_by.name
+    if is_compared:
+        fields["baseline"] = row.baseline
+    if is_of_change:
+        fields |= _only_of_change(row)
+    return fields
 
 
 def _hop(hop: Hop) -> dict[str, str]:

@@ -29,9 +29,8 @@ def as_junit(result: Result) -> Iterator[str]:
     (https://github.com/jenkinsci/xunit-plugin/tree/master/src/main/resources/org/jenkinsci/plugins/xunit/types).
     """
     stamp = result.made_at.isoformat(timespec="seconds")
-    attributes = " ".join(
-        f"{name}={quoteattr(value)}" for name, value in {"name": RULE_NAME, **_totals(result)}.items()
-    )
+    named_totals = {"name": RULE_NAME, **_totals(result)}
+    attributes = " ".join(f"{name}={quoteattr(value)}" for name, value in named_totals.items())
     yield f'<?xml version="1.0" encoding="utf-8"?>\n<testsuites {attributes}>\n'
     for title in result.settings[:1]:
         decided = [(f"{row.subnet_id} {row.reason}", f"ignored: {row.ignored}") for row in result.ignored]
@@ -39,9 +38,10 @@ def as_junit(result: Result) -> Iterator[str]:
         yield _as_text(_other_suite(title, "skipped", "ignored", decided, stamp))
     for name, rows in groupby(sorted(result.rows, key=_in_vpc_order), key=_suite_name):
         yield _as_text(_suite(name, list(rows), stamp))
-    if listed := _listed_hubs(result):
-        hubs = [(hub.endpoint_id, f"{hub.where}: {hub.what}. {' '.join(hub_advice([hub]))}") for hub in listed]
-        yield _as_text(_other_suite(TITLE, "skipped", "hub", hubs, stamp))
+    hubs = _listed_hubs(result)
+    if hubs:
+        cases = [(hub.endpoint_id, f"{hub.where}: {hub.what}. {' '.join(hub_advice([hub]))}") for hub in hubs]
+        yield _as_text(_other_suite(TITLE, "skipped", "hub", cases, stamp))
     if result.failures:
         failures = [(failure.where, failure.message) for failure in result.failures]
         yield _as_text(_other_suite("could not be determined", "errors", "notRead", failures, stamp))
@@ -113,24 +113,31 @@ def _case(rows: Sequence[Row]) -> Element:
         failure.text = "\n".join(dict.fromkeys(remedies))
     elif _is_skipped(rows):
         SubElement(case, "skipped", message=first.annotation)
-    names = [f"route table name: {first.route_table_name}"] if first.route_table_name else []
-    lines = [*names, *map(_line, rows)]
+    lines = list(map(_line, rows))
+    if first.route_table_name:
+        lines.insert(0, f"route table name: {first.route_table_name}")
     SubElement(case, "system-out").text = "\n".join(lines)
     return case
 
 
 def _line(row: Row) -> str:
     """Return a subnet with its name, its verdict, and the baseline's mark."""
-    labels = [f"baseline: {row.baseline}"] if row.baseline else []
-    name = f" {row.subnet_name}" if row.subnet_name else ""
-    return ", ".join([f"{row.subnet_id}{name}: {row.annotation}", *labels])
+    name = f"{row.subnet_id} {row.subnet_name}" if row.subnet_name else row.subnet_id
+    line = f"{name}: {row.annotation}"
+    if row.baseline:
+        line += f", baseline: {row.baseline}"
+    return line
 
 
 def _properties(suite: Element, rows: Sequence[Row]) -> None:
     """Add the VPC's name, and how many skipped subnets are DROPPED or excluded, by tag or parameter."""
-    excluded = {f"EXCLUDED by {cause}": number for cause, number in exclusions(rows).items()}
-    found = {"vpcName": rows[0].vpc_name, "DROPPED": dropped(rows), **excluded}
-    values = {name: str(value) for name, value in found.items() if value}
+    values = {}
+    if rows[0].vpc_name:
+        values["vpcName"] = rows[0].vpc_name
+    if dropped(rows):
+        values["DROPPED"] = str(dropped(rows))
+    for cause, number in exclusions(rows).items():
+        values[f"EXCLUDED by {cause}"] = str(number)
     if values:
         properties = SubElement(suite, "properties")
         for name, value in values.items():

@@ -14,7 +14,7 @@ from express_path_cli.findings.hubs import TITLE, hub_advice, hubs_in_short
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row
 from express_path_cli.findings.summary import advice, closing
-from express_path_cli.findings.worklist import WorkItem, fixes_of, item_record, news, worklist
+from express_path_cli.findings.worklist import Fix, WorkItem, fixes_of, item_record, news, worklist
 from express_path_cli.terminal.tables import limited
 from express_path_cli.terminal.texts import count_text
 
@@ -87,11 +87,11 @@ class _Document:
         if result.change:
             yield from (plain(" ".join(result.change.sentences)), "")
             lines = [f"- {_path_in_line(line)}" for line in table_lines(result.change)]
-            yield from [*self._shown(lines), ""] if lines else []
+            if lines:
+                yield from (*self._shown(lines), "")
         yield from self._baseline()
-        for sentence in closing(
-            result.rows, self._worklist, result.evaluated, is_partial=bool(result.failures)
-        ) + advice(result.rows):
+        conclusion = closing(result.rows, self._worklist, result.evaluated, is_partial=bool(result.failures))
+        for sentence in (*conclusion, *advice(result.rows)):
             yield from (plain(sentence), "")
         if result.failures:
             yield from ("Could not be determined:", "")
@@ -116,7 +116,8 @@ class _Document:
         if comparison:
             yield from (f"**{plain(comparison_text(comparison))}**", "")
             lines = [f"- {_path_in_line(line)}" for line in comparison_lines(comparison, self._length.most)]
-            yield from [*lines, ""] if lines else []
+            if lines:
+                yield from (*lines, "")
 
     def _section(self, title: str, items: Sequence[WorkItem]) -> Iterator[str]:
         """Yield a table with a row for each route table and reason, as the terminal shows them."""
@@ -135,20 +136,16 @@ class _Document:
 
     def _fixes(self) -> Iterator[str]:
         """Yield what to do about NON_COMPLIANT subnets as a list, worst first, with commands that can be copied."""
-        found = news(self._result.rows) if self._result.comparison else self._worklist
-        fixes = fixes_of(found.flagged)
-        if fixes:
-            yield from ("### What to do", "")
-            for fix in fixes[: self._length.most]:
-                remedy, reason = fix.remedy, fix.rows[0].reason
-                command = f" {_code(remedy.command)}" if remedy.command else ""
-                where = f", {_code(fix.place)}" if fix.place else ""
-                yield f"- {reason}, {fix.counted(reason)}{where}: {plain(remedy.text)}{command}"
-                if fix.code and not command:
-                    yield from ("", *(f"  {line}".rstrip() for line in ("```", *fix.code.splitlines(), "```")), "")
-            if self._length.most is not None and len(fixes) > self._length.most:
-                yield "- More changes like these are not listed. `express-path scan --format html` shows each of them."
-            yield ""
+        to_advise = news(self._result.rows) if self._result.comparison else self._worklist
+        fixes = fixes_of(to_advise.flagged)
+        if not fixes:
+            return
+        yield from ("### What to do", "")
+        for fix in fixes[: self._length.most]:
+            yield from _fix_lines(fix)
+        if self._length.most is not None and len(fixes) > self._length.most:
+            yield "- More changes like these are not listed. `express-path scan --format html` shows each of them."
+        yield ""
 
     def _hubs(self) -> Iterator[str]:
         """Yield the hubs as a list, and what to do about them."""
@@ -189,6 +186,22 @@ class _Document:
         return [*_cells(row), *([row.baseline or ""] if self._result.comparison else [])]
 
 
+def _fix_lines(fix: Fix) -> Iterator[str]:
+    """Yield an item of a list: what to do, with its command, or else with the code for other tools below it."""
+    reason = fix.rows[0].reason
+    where = f", {_code(fix.place)}" if fix.place else ""
+    item = f"- {reason}, {fix.counted(reason)}{where}: {plain(fix.remedy.text)}"
+    if fix.remedy.command:
+        yield f"{item} {_code(fix.remedy.command)}"
+        return
+    yield item
+    if fix.code:
+        yield ""
+        for line in ("```", *fix.code.splitlines(), "```"):
+            yield f"  {line}".rstrip()
+        yield ""
+
+
 def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
     """Yield the lines of a table; its cells are Markdown."""
     columns = list(header)
@@ -200,9 +213,12 @@ def table(header: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]
 def _item_cells(item: WorkItem, result: Result) -> list[tuple[str, str]]:
     """Return the title and the text of each cell of an item of the worklist."""
     record = item_record(item, is_compared=result.comparison is not None)
-    values = [found for found in record.cells.items() if found[0] not in _NAMED.values()]
-    cells = [(title, _item_cell(title, found, record.cells)) for title, found in values]
-    return [*cells, *((plain(title), _listed(found)) for title, found in record.notes.items())]
+    cells = []
+    for title, values in record.cells.items():
+        if title not in _NAMED.values():
+            cells.append((title, _item_cell(title, values, record.cells)))
+    cells += [(plain(title), _listed(values)) for title, values in record.notes.items()]
+    return cells
 
 
 def _item_cell(title: str, values: Sequence[str], cells: Mapping[str, Sequence[str]]) -> str:

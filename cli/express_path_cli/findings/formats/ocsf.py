@@ -52,7 +52,7 @@ def as_ocsf(result: Result) -> Iterator[bytes]:
 def _finding(row: Row, milliseconds: int, product_version: str) -> dict[str, Any]:
     """Return the finding of a row, with the names and the tags of its subnet, if it has any."""
     label = severity(row)
-    return {
+    finding = {
         "category_uid": 2,
         "category_name": "Findings",
         "class_uid": _CLASS,
@@ -71,29 +71,38 @@ def _finding(row: Row, milliseconds: int, product_version: str) -> dict[str, Any
         "cloud": _cloud(row),
         **_activity(row),
         "resources": [_resource(row)],
-        **({"remediation": {"desc": str(row.remedy), "references": [row.remedy.url]}} if row.remedy else {}),
     }
+    if row.remedy:
+        finding["remediation"] = {"desc": str(row.remedy), "references": [row.remedy.url]}
+    return finding
 
 
 def _activity(row: Row) -> dict[str, Any]:
     activity = _ACTIVITIES.get(row.baseline, _CREATE) if row.baseline else _CREATE
     if row.ignored:
         activity = replace(activity, status_id=3, status="Suppressed")
-    return {
+    fields: dict[str, Any] = {
         "activity_id": activity.id,
         "activity_name": activity.name,
         "type_uid": _CLASS * 100 + activity.id,
         "type_name": f"Compliance Finding: {activity.name}",
-        **({"status_id": activity.status_id, "status": activity.status} if activity.status_id else {}),
-        **_comment(row),
     }
+    if activity.status_id:
+        fields |= {"status_id": activity.status_id, "status": activity.status}
+    comment = _comment(row)
+    if comment:
+        fields["comment"] = comment
+    return fields
 
 
-def _comment(row: Row) -> dict[str, str]:
-    """Return what the configuration file does to a subnet, if it does something."""
-    ignored = [f"ignored: {row.ignored}"] if row.ignored else []
-    set_by = [f"set by {row.set_by}: {row.set_by.reason}"] if row.set_by else []
-    return {"comment": "; ".join([*ignored, *set_by])} if ignored or set_by else {}
+def _comment(row: Row) -> str:
+    """Return what the configuration file does to a subnet; empty if it does nothing."""
+    comments = []
+    if row.ignored:
+        comments.append(f"ignored: {row.ignored}")
+    if row.set_by:
+        comments.append(f"set by {row.set_by}: {row.set_by.reason}")
+    return "; ".join(comments)
 
 
 def _compliance(row: Row) -> dict[str, Any]:
@@ -124,7 +133,7 @@ def _finding_info(row: Row, milliseconds: int) -> dict[str, Any]:
 
 
 def _resource(row: Row) -> dict[str, Any]:
-    return {
+    resource: dict[str, Any] = {
         "uid": subnet_arn(row.account_id, row.region, row.subnet_id),
         "name": row.subnet_name or row.subnet_id,
         "type": "AWS::EC2::Subnet",
@@ -137,5 +146,7 @@ def _resource(row: Row) -> dict[str, Any]:
             "path": path_text(row),
             "names": row.names(),
         },
-        **({"labels": [f"{key}:{value}" for key, value in row.tags.items()]} if row.tags else {}),
     }
+    if row.tags:
+        resource["labels"] = [f"{key}:{value}" for key, value in row.tags.items()]
+    return resource

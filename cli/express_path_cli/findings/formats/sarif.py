@@ -73,14 +73,15 @@ def _driver() -> dict[str, Any]:
 
 
 def _result(item: WorkItem) -> dict[str, Any]:
-    row, kind = item.first, _KIND[item.first.compliance]
+    row = item.first
+    kind = _KIND[row.compliance]
     table = row.route_table_id or "unknown"
     # A network has no files. Viewers group by physical location, so it is the table's position in the network, unless the
     # table is one of a plan, and the configuration was read.
     location = "/".join((row.account_id, row.region, row.vpc_id or "unknown", table))
-    located = next((row for row in item.rows if row.file), row)
+    located = next((located for located in item.rows if located.file), row)
     subnets = f"{count_text(len(item.rows), 'subnet')}: {', '.join(limited([row.subnet_id for row in item.rows]))}"
-    return {
+    result = {
         "ruleId": row.reason,
         "ruleIndex": _REASONS.index(row.reason),
         "kind": kind,
@@ -99,13 +100,10 @@ def _result(item: WorkItem) -> dict[str, Any]:
         ],
         "partialFingerprints": {"routeTable/v1": f"{RULE_NAME}/{location}/{row.reason}"},
         "properties": _properties(item) | _remedy(row.remedy),
-        **_baseline_state(item.mark),
     }
-
-
-def _baseline_state(mark: Mark | None) -> dict[str, str]:
-    """Return the state of a finding relative to the baseline (section 3.27.24); empty without a baseline."""
-    return {"baselineState": mark} if mark in (Mark.NEW, Mark.UNCHANGED) else {}
+    if item.mark in (Mark.NEW, Mark.UNCHANGED):  # section 3.27.24
+        result["baselineState"] = item.mark
+    return result
 
 
 def _absent(fixed: Iterable[PastFinding], current: Iterable[WorkItem]) -> Iterator[dict[str, Any]]:
@@ -120,12 +118,11 @@ def _absent(fixed: Iterable[PastFinding], current: Iterable[WorkItem]) -> Iterat
     for item in current:
         rows.pop((*_table_of(item.first), item.first.reason), None)
     for (*_, reason), now in rows.items():
-        rule = reason if reason in _REASONS else ""
         shown = _result(WorkItem(tuple(now)))
         location = shown["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
         yield shown | {
             "ruleId": reason,
-            "ruleIndex": _REASONS.index(Reason(rule)) if rule else -1,
+            "ruleIndex": _REASONS.index(Reason(reason)) if reason in _REASONS else -1,
             "kind": "pass",
             "level": "none",
             "message": _message(f"{reason} is fixed; now {shown['message']['text']}"),
@@ -168,20 +165,24 @@ def _message(text: str) -> dict[str, str]:
 
 def _properties(item: WorkItem) -> dict[str, Any]:
     """Return the properties that every result has. SARIF defines `tags` as a list of words (section 3.8.2)."""
-    names = item.first.names()
-    changed_by = list(dict.fromkeys(address for row in item.rows for address in row.changed_by))
-    return {
+    properties = {
         "routeTableId": item.first.route_table_id,
         "subnetIds": [row.subnet_id for row in item.rows],
         "subnetNames": {row.subnet_id: row.subnet_name for row in item.rows if row.subnet_name},
         "paths": list(dict.fromkeys(filter(None, map(path_text, item.rows)))),
-        "names": {resource: name for resource, name in names.items() if resource != "subnet"},
-        **({"changedBy": changed_by} if changed_by else {}),
+        "names": {resource: name for resource, name in item.first.names().items() if resource != "subnet"},
     }
+    changed_by = list(dict.fromkeys(address for row in item.rows for address in row.changed_by))
+    if changed_by:
+        properties["changedBy"] = changed_by
+    return properties
 
 
 def _remedy(remedy: Remedy | None) -> dict[str, str]:
     """Return the properties that a result with a remedy has."""
     if remedy is None:
         return {}
-    return {"remedy": remedy.advice, "remedyUrl": remedy.url} | ({"command": remedy.command} if remedy.command else {})
+    properties = {"remedy": remedy.advice, "remedyUrl": remedy.url}
+    if remedy.command:
+        properties["command"] = remedy.command
+    return properties

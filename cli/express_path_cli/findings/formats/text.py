@@ -1,7 +1,7 @@
 """A scan as text: the totals, what to fix, how to fix it, and the next command."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TypeVar
 
 from express_path.domain.findings.texts import path_text
@@ -89,52 +89,71 @@ class _Table:
 
     def _totals(self) -> Iterator[str]:
         """Yield how much work each account and each owner has, if a screen cannot show all route tables."""
-        rows = self._result.rows
-        for grouping in filter(None, (Grouping(ACCOUNT), owner_grouping(rows)) if self._is_large else ()):
-            found = [group for group in groups(rows, grouping) if group.needs_work]
-            records = [group_record(group, grouping).cells for group in found]
-            if grouping.by == ACCOUNT:
-                names = self._result.account_names
-                records = [
-                    {
-                        "Account": cells["Account"],
-                        **({"Name": [names.get(cells["Account"][0], "")]} if names else {}),
-                        **cells,
-                    }
-                    for cells in records
-                ]
-            lines = [tuple(records[0]), *(tuple(" ".join(cell) for cell in cells.values()) for cells in records)]
-            yield ""
-            yield self._screen.paint(f"By {grouping.by.removeprefix(TAG)}", "bold")
-            most = None if self._screen.width is None else _MAX_GROUPS + 1
-            for line in aligned(lines[:most]):
-                yield shortened(line, self._screen.width) if self._screen.width else line
-            if most and len(lines) > most:
-                yield f"and {len(lines) - most} more"
+        if not self._is_large:
+            return
+        for grouping in (Grouping(ACCOUNT), owner_grouping(self._result.rows)):
+            if grouping:
+                yield ""
+                yield self._screen.paint(f"By {grouping.by.removeprefix(TAG)}", "bold")
+                yield from self._group_lines(grouping)
+
+    def _group_lines(self, grouping: Grouping) -> Iterator[str]:
+        """Yield a line for each account or owner with work, and a header."""
+        records = [
+            group_record(group, grouping).cells for group in groups(self._result.rows, grouping) if group.needs_work
+        ]
+        if grouping.by == ACCOUNT and self._result.account_names:
+            records = [self._with_account_name(cells) for cells in records]
+        lines = [tuple(records[0]), *(tuple(map(" ".join, cells.values())) for cells in records)]
+        if self._screen.width is None:
+            yield from aligned(lines)
+            return
+        most = _MAX_GROUPS + 1
+        for line in aligned(lines[:most]):
+            yield shortened(line, self._screen.width)
+        if len(lines) > most:
+            yield f"and {len(lines) - most} more"
+
+    def _with_account_name(self, cells: Mapping[str, Sequence[str]]) -> Mapping[str, Sequence[str]]:
+        """Return the cells of an account with its name after its ID."""
+        account_id = cells["Account"][0]
+        return {"Account": [account_id], "Name": [self._result.account_names.get(account_id, "")], **cells}
 
     def _rows(self) -> Iterator[str]:
         """Yield the worklist."""
-        found = self._worklist
+        to_do = self._worklist
         sections: Sequence[tuple[str, str, Sequence[WorkItem]]] = (
-            (Compliance.NON_COMPLIANT, "", found.flagged),
-            (Reason.DROPPED, ": AWS drops the traffic, so S3 Express cannot be reached", found.dropped),
-            (Reason.UNRESOLVED_EGRESS, ": the egress path could not be determined", found.unresolved),
+            (Compliance.NON_COMPLIANT, "", to_do.flagged),
+            (Reason.DROPPED, ": AWS drops the traffic, so S3 Express cannot be reached", to_do.dropped),
+            (Reason.UNRESOLVED_EGRESS, ": the egress path could not be determined", to_do.unresolved),
         )
         number = sum(len(items) for *_, items in sections)
-        left = most = number if self._screen.width is None else _MAX_GROUPS if self._is_large else _MAX_TABLES
+        if self._screen.width is None:
+            most = number
+        elif self._is_large:
+            most = _MAX_GROUPS
+        else:
+            most = _MAX_TABLES
+        left = most
         for title, meaning, items in sections:
-            if shown := _worst_of_each(items, lambda item: item.first.account_id, left):
+            shown = _worst_of_each(items, lambda item: item.first.account_id, left)
+            if shown:
                 yield from self._section(title, meaning, shown)
             left -= len(shown)
         yield from self._rest(number - most, "route table")
 
     def _section(self, title: str, meaning: str, items: Sequence[WorkItem]) -> Iterator[str]:
         places = {f", account {item.first.account_id} {item.first.region}" for item in items}
-        is_one_place = self._screen.width is not None and len(places) == 1
-        hidden = (*(PLACE if is_one_place else ()), *(["Reason"] if title in list(Reason) else []), *_IN_FIXES)
+        hidden = [*_IN_FIXES]
+        place = ""
+        if self._screen.width is not None and len(places) == 1:
+            [place] = places
+            hidden += PLACE
+        if title in list(Reason):
+            hidden.append("Reason")
         style = STYLES[Compliance.NON_COMPLIANT] if title == Compliance.NON_COMPLIANT else "bold"
         yield ""
-        for line in self._screen.folded(f"{title}{min(places) if is_one_place else ''}{meaning}"):
+        for line in self._screen.folded(f"{title}{place}{meaning}"):
             yield self._screen.paint(line, style)
         yield from record_lines([self._record(item) for item in items], LAYOUTS, self._screen, hidden)
 
@@ -155,16 +174,19 @@ class _Table:
 
     def _fixes(self) -> Iterator[str]:
         """Yield what to do, worst first, with an example of each reason. A command is one line that can be copied."""
-        found = self._advised
-        fixes = fixes_of((*found.flagged, *found.dropped, *found.unresolved))
+        to_do = self._advised
+        fixes = fixes_of((*to_do.flagged, *to_do.dropped, *to_do.unresolved))
         if not fixes:
             return
         yield ""
         yield self._screen.paint("What to do", "bold")
         for fix in _worst_of_each(fixes, lambda fix: fix.rows[0].reason, _MAX_FIXES):
             reason, remedy, tables = fix.rows[0].reason, fix.remedy, fix.route_table_ids
-            where = f" of {tables[0]}" if len(tables) == 1 and reason not in NAME_THE_TABLE else ""
-            where += f", {fix.place}" if fix.place else ""
+            where = ""
+            if len(tables) == 1 and reason not in NAME_THE_TABLE:
+                where = f" of {tables[0]}"
+            if fix.place:
+                where += f", {fix.place}"
             yield from self._screen.folded(f"{reason}, {fix.counted(reason)}{where}: {remedy.text}")
             yield from map(printable, fix.code.splitlines())
         yield from self._rest(len(fixes) - _MAX_FIXES, "change")

@@ -114,25 +114,21 @@ class _Lists:
 
     def _remedy(self, remedy: Remedy | None) -> int:
         """Return the index of a remedy: text, command, and its other patches; empty if it has none."""
-        texts = (remedy.advice, remedy.command) if remedy else ("", "")
-        patches = (remedy.patches.get(tool, "") if remedy else "" for tool in ("cloudFormation", "terraform"))
-        return self._lists["remedies"].index((*texts, *patches))
+        texts = ("", "", "", "")
+        if remedy:
+            patches = remedy.patches
+            texts = (remedy.advice, remedy.command, patches.get("cloudFormation", ""), patches.get("terraform", ""))
+        return self._lists["remedies"].index(texts)
 
     def _worklist(self) -> list[list[Any]]:
-        found = worklist(self._result.rows)
-        kinds = {"flagged": found.flagged, "dropped": found.dropped, "unresolved": found.unresolved}
-        return [
-            [
-                kind,
-                self._vpc(row),
-                self._table(row),
-                _REASON_INDEXES[row.reason],
-                item.nat_ids,
-            ]
-            for kind, items in kinds.items()
-            for item in items
-            for row in [item.first]
-        ]
+        to_do = worklist(self._result.rows)
+        kinds = {"flagged": to_do.flagged, "dropped": to_do.dropped, "unresolved": to_do.unresolved}
+        listed = []
+        for kind, items in kinds.items():
+            for item in items:
+                row = item.first
+                listed.append([kind, self._vpc(row), self._table(row), _REASON_INDEXES[row.reason], item.nat_ids])
+        return listed
 
     def _path(self, path: TrafficPath) -> int:
         hops = tuple(

@@ -38,7 +38,8 @@ SCRIPTS = (
 
 def as_html(result: Result, options: RenderOptions) -> Iterator[str]:
     """Yield the document. No name or message can become markup: texts are escaped, and data is not a script."""
-    style, script = _file("page.css"), "\n".join(map(_file, SCRIPTS))
+    style = _file("page.css")
+    script = "\n".join(map(_file, SCRIPTS))
     decides = [f"{title}." for title in result.settings[:1]]
     lead = (*decides, _whereabouts(result), f"{result.summary}.", _not_read(result))
     notes = [*result.settings[1:], *result.notes]
@@ -94,7 +95,9 @@ def _hash(text: str) -> str:
 
 def _failure(failure: Failure) -> str:
     text = f"<strong>{escape(failure.where)}</strong> {escape(failure.message)}"
-    return f"<li>{text}{f' <em>{escape(failure.hint)}</em>' if failure.hint else ''}</li>"
+    if failure.hint:
+        text += f" <em>{escape(failure.hint)}</em>"
+    return f"<li>{text}</li>"
 
 
 def _data(result: Result, options: RenderOptions) -> str:
@@ -129,7 +132,8 @@ def _whereabouts(result: Result) -> str:
             ("Region", lambda row: row.region),
         )
     ]
-    return ("They are in " if crossing else "All are in ") + f"{parts[0]}, {parts[1]} and {parts[2]}."
+    subject = "They are in" if crossing else "All are in"
+    return f"{subject} {parts[0]}, {parts[1]} and {parts[2]}."
 
 
 def _not_read(result: Result) -> str:
@@ -137,10 +141,12 @@ def _not_read(result: Result) -> str:
     if not result.failures:
         return ""
     number = len(result.failures)
-    return f"{count_text(number, 'place')} could not be read and {'is' if number == 1 else 'are'} not counted."
+    verb = "is" if number == 1 else "are"
+    return f"{count_text(number, 'place')} could not be read and {verb} not counted."
 
 
-def _part(some: set[object], every: set[object], noun: str) -> str:
-    if not some or some == every:
-        return count_text(len(every), noun)
-    return f"{len(some):,} of {count_text(len(every), noun)}"
+def _part(crossing: set[object], total: set[object], noun: str) -> str:
+    """Return how many of all VPCs, accounts, or Regions have a path that crosses a NAT."""
+    if not crossing or crossing == total:
+        return count_text(len(total), noun)
+    return f"{len(crossing):,} of {count_text(len(total), noun)}"
