@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from express_path import domain
 
@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from config_rule_sandbox.server import Sandbox
     from tests.support.network import Builder
 
-# How long an example takes says nothing on a shared machine. Examples depend on the test alone, so that a change is
+# How long an example takes says nothing on a shared machine, and nor does how long it takes to draw ten of them, for which
+# Hypothesis allows 30 seconds. Examples depend on the test alone, so that a change is
 # never blocked by a failure that it did not cause.
-settings.register_profile("express-path", deadline=None, derandomize=True, print_blob=True)
+settings.register_profile(
+    "express-path", deadline=None, derandomize=True, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.load_profile("express-path")
 
 TESTS = Path(__file__).parent / "tests"
