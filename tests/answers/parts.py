@@ -336,7 +336,15 @@ def a_dual_stack_subnet_is_healed(customer: Customer) -> Outcome:
     route = {"DestinationIpv6CidrBlock": "::/0", "EgressOnlyInternetGatewayId": gateway["EgressOnlyInternetGatewayId"]}
     ec2.create_route(RouteTableId=vpc.table, **route)
     customer.deploy()
-    return customer.outcome(lambda: customer.has_endpoint(vpc), HEALS, vpc.subnet)
+
+    def is_healed() -> bool:
+        found = ec2.describe_managed_prefix_lists()["PrefixLists"]
+        lists = {row["PrefixListId"] for row in found if "s3express" in row["PrefixListName"]}
+        [table] = ec2.describe_route_tables(RouteTableIds=[vpc.table])["RouteTables"]
+        to_endpoint = [route for route in table["Routes"] if route.get("GatewayId", "").startswith("vpce-")]
+        return customer.has_endpoint(vpc) and {route["DestinationPrefixListId"] for route in to_endpoint} == lists
+
+    return customer.outcome(is_healed, HEALS, vpc.subnet)
 
 
 def a_subnet_behind_a_regional_nat_gateway_is_healed(customer: Customer) -> Outcome:
