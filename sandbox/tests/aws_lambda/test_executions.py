@@ -17,19 +17,20 @@ TRUST = {
 HANDLER = "app.handler"
 
 
-def deploy(sandbox: Sandbox) -> None:
-    """Create the function, whose code is not run."""
+def deploy(sandbox: Sandbox) -> str:
+    """Create the function, whose code is not run, and return its ARN."""
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w") as written:
         written.writestr("app.py", "")
     role = sandbox.client("iam").create_role(RoleName="greets", AssumeRolePolicyDocument=json.dumps(TRUST))["Role"]
-    sandbox.client("lambda").create_function(
+    made = sandbox.client("lambda").create_function(
         FunctionName="greeter",
         Runtime="python3.13",
         Handler=HANDLER,
         Role=role["Arn"],
         Code={"ZipFile": archive.getvalue()},
     )
+    return str(made["FunctionArn"])
 
 
 def test_handlers_of_this_process_log_in_each_sandbox(sandbox: Sandbox) -> None:
@@ -47,7 +48,7 @@ def test_handlers_of_this_process_log_in_each_sandbox(sandbox: Sandbox) -> None:
     log_to_output(loggers["before"])
     for name in ("Ada", "Grace"):
         sandbox.reset()
-        deploy(sandbox)
-        Executions(sandbox, {HANDLER: make}).invoke("greeter", {"name": name})
+        arn = deploy(sandbox)
+        Executions(sandbox, {HANDLER: make}).invoke(arn, {"name": name})
         events = sandbox.client("logs").filter_log_events(logGroupName="/aws/lambda/greeter")["events"]
         assert [event["message"] for event in events] == [name, name]
