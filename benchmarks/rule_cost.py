@@ -20,6 +20,7 @@ from benchmarks.rule_cost_counts import PRIVATE_SUBNETS, VPCS, Counts, Occasions
 ROOT = Path(__file__).parents[1]
 PRICES = Path(os.environ.get("BENCHMARK_PRICES") or Path(__file__).with_name("prices.toml"))
 DOCUMENT = ROOT / "docs" / "deploy.md"
+INTEGRATIONS, MONITORING = "integrations/template.yaml", "org/monitoring.yaml"
 Prices = Mapping[str, Mapping[str, float]]
 
 SWEEPS = 30
@@ -41,7 +42,11 @@ CHECK_METRICS = 2
 EVENT_SECONDS = 2.0
 """How long the function takes for a change: the time of template.yaml, with a slow EC2 API."""
 ALARM = r"Type: AWS::CloudWatch::Alarm\n"
-"""An alarm in template.yaml."""
+"""An alarm in a template."""
+QUERY = r"Expression: >-\s+SELECT "
+"""What an alarm on a Metrics Insights query has in a template. Each one of org/monitoring.yaml reads one metric of each place."""
+DAILY_METRICS = 2
+"""How many metrics of each place the daily check of an organization reads: of the rule, and of the integrations."""
 SWEEP_SECONDS = 60.0 / (PRIVATE_SUBNETS + 1) / 1000
 """How long a sweep takes for each subnet: 60 seconds for 1,000 VPCs (template.yaml)."""
 
@@ -108,9 +113,9 @@ def monthly(occasions: Occasions, month: Month) -> dict[str, float]:
     }
 
 
-def in_template(pattern: str) -> int:
-    """Return how often the template matches a pattern."""
-    return len(re.findall(pattern, (ROOT / "template.yaml").read_text("utf-8")))
+def in_template(pattern: str, template: str = "template.yaml") -> int:
+    """Return how often a template matches a pattern."""
+    return len(re.findall(pattern, (ROOT / template).read_text("utf-8")))
 
 
 def charges(occasions: Occasions, prices: Prices, month: Month) -> list[Line]:
@@ -126,6 +131,7 @@ def charges(occasions: Occasions, prices: Prices, month: Month) -> list[Line]:
         Line("CloudWatch: metrics", len(gauges), cloudwatch["metric"]),
         Line("CloudWatch: metrics read", sums["metric_requests"], cloudwatch["metric_request"]),
         Line("CloudWatch: alarms", in_template(ALARM), cloudwatch["alarm"]),
+        Line("CloudWatch: alarms of the integrations", in_template(ALARM, INTEGRATIONS), cloudwatch["alarm"]),
         Line("CloudWatch: GB of logs", sums["log_bytes"] / 1e9, cloudwatch["log_gigabyte"]),
         Line("EventBridge: events", sums["events"], prices["eventbridge"]["event"]),
         Line("Automation: steps of heals", month.heals * HEAL_STEPS, prices["automation"]["step"]),
@@ -153,16 +159,28 @@ def cost_table(occasions: Occasions, prices: Prices) -> Iterator[str]:
     yield f"| **Total** | | | **{idle_total}** | | **{busy_total}** |"
 
 
+def monitoring(prices: Prices, places: int) -> float:
+    """Return the dollars of a month of the monitoring account: its dashboard, its alarms, and what the daily check reads."""
+    cloudwatch = prices["cloudwatch"]
+    queries = in_template(QUERY, MONITORING)
+    alarms = in_template(ALARM, MONITORING) - queries
+    return (
+        cloudwatch["dashboard"]
+        + alarms * cloudwatch["alarm"]
+        + queries * places * cloudwatch["query_alarm_metric"]
+        + SWEEPS * DAILY_METRICS * places * cloudwatch["metric_request"]
+    )
+
+
 def organization_table(occasions: Occasions, prices: Prices) -> Iterator[str]:
-    """Yield the lines of the table of whole organizations, with one dashboard."""
+    """Yield the lines of the table of whole organizations, with the monitoring account."""
     idle, busy = (total(occasions, prices, month) for month in (IDLE, BUSY))
     mixed = (idle * (BUSY_SHARE - 1) + busy) / BUSY_SHARE
-    dashboard = prices["cloudwatch"]["dashboard"]
     yield f"| accounts | places, with {REGIONS} Regions | all idle | one of {BUSY_SHARE} is busy | all busy |"
     yield "|---:|---:|---:|---:|---:|"
     for accounts in ACCOUNTS:
         places = accounts * REGIONS
-        columns = (_dollars(each * places + dashboard) for each in (idle, mixed, busy))
+        columns = (_dollars(each * places + monitoring(prices, places)) for each in (idle, mixed, busy))
         yield f"| {accounts} | {places:,} | {' | '.join(columns)} |"
 
 
