@@ -126,6 +126,7 @@ resource "aws_cloudformation_stack" "integrations" {
   template_body = file("${local.templates}/integrations-stackset.yaml")
   on_failure    = "DELETE"
   parameters = { for name, value in merge(local.of_integrations[each.key], local.everywhere, {
+    Regions                 = join(",", [for region in var.regions : region if !contains(var.regions_without_integrations, region)])
     OrganizationalUnitId    = each.key
     RuleStackSetArn         = "${local.stack_sets}/${aws_cloudformation_stack.rule[each.key].outputs["StackSetId"]}"
     IntegrationsTemplateKey = local.package["IntegrationsTemplateKey"]

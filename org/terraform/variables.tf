@@ -39,6 +39,12 @@ variable "excluded_from_integrations" {
   default     = []
 }
 
+variable "regions_without_integrations" {
+  description = "Regions that do not get the integrations. Apply this before you remove a Region, whose buses they use."
+  type        = list(string)
+  default     = []
+}
+
 variable "call_as" {
   description = "SELF in the management account, DELEGATED_ADMIN in a delegated administrator account of StackSets."
   type        = string

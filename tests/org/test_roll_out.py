@@ -95,11 +95,8 @@ def test_a_rollback_that_cannot_succeed_skips_the_stack_set(roll_out: RollOut) -
 def test_integrations_are_deleted_before_the_rule(roll_out: RollOut) -> None:
     """While they have rules on its event bus, the rule's stacks cannot be deleted. After them, they can."""
     roll_out.deploy_rule()
-    rule = roll_out.cloudformation.describe_stack_set(StackSetName=roll_out.name)["StackSet"]["StackSetARN"]
-    keys = {name: roll_out.keys[name] for name in ("IntegrationsTemplateKey", "IntegrationsCodeKey")}
-    given = {"OrganizationalUnitId": roll_out.unit_id, "RuleStackSetArn": rule, **keys}
     integrations = f"express-path-integrations-{roll_out.unit_id}"
-    assert roll_out.deploy(integrations, "integrations-stackset", **given) == "CREATE_COMPLETE"
+    assert roll_out.deploy_integrations() == "CREATE_COMPLETE"
     roll_out.cloudformation.delete_stack(StackName=roll_out.name)
     assert roll_out.status() == "DELETE_FAILED"
     assert set(roll_out.statuses().values()) == {"INOPERABLE"}
@@ -109,6 +106,47 @@ def test_integrations_are_deleted_before_the_rule(roll_out: RollOut) -> None:
         "express-path-ledger"
     ]
     assert roll_out.deployed() == {}
+
+
+def test_an_inoperable_instance_is_deleted_and_created_again(roll_out: RollOut) -> None:
+    """An account that moves out and back, with the integrations, keeps an instance that no update repairs."""
+    roll_out.deploy_rule()
+    roll_out.deploy_integrations()
+    roll_out.move_out("apps")
+    roll_out.move_in("apps")
+    roll_out.repair("apps")
+    assert roll_out.statuses()["apps"] == "INOPERABLE"
+    targets = {"OrganizationalUnitIds": [roll_out.unit_id], "Accounts": [roll_out.accounts["apps"]]}
+    given = {"DeploymentTargets": targets | {"AccountFilterType": "INTERSECTION"}, "Regions": [REGION]}
+    integrations = f"express-path-integrations-{roll_out.unit_id}"
+    for name in (integrations, roll_out.name):
+        roll_out.cloudformation.delete_stack_instances(StackSetName=name, RetainStacks=False, **given)
+    for name in (roll_out.name, integrations):
+        roll_out.cloudformation.create_stack_instances(StackSetName=name, **given)
+    assert set(roll_out.statuses().values()) == {"CURRENT"}
+    assert roll_out.deployed().keys() == roll_out.accounts.keys()
+
+
+def test_a_region_is_left_by_the_integrations_first(roll_out: RollOut) -> None:
+    """In the other order, what the rule has in the Region stays, and must be deleted once more."""
+    roll_out.open("eu-north-1")
+    everywhere = f"{REGION},eu-north-1"
+    roll_out.deploy_rule(Regions=everywhere)
+    roll_out.deploy_integrations(Regions=everywhere)
+    assert roll_out.deploy_rule(Regions=REGION) == "UPDATE_COMPLETE"
+    rows = roll_out.cloudformation.list_stack_instances(StackSetName=roll_out.name)["Summaries"]
+    assert {row["Status"] for row in rows if row["Region"] != REGION} == {"INOPERABLE"}
+    roll_out.deploy_integrations(Regions=REGION)
+    targets = {"OrganizationalUnitIds": [roll_out.unit_id]}
+    roll_out.cloudformation.delete_stack_instances(
+        StackSetName=roll_out.name, Regions=["eu-north-1"], DeploymentTargets=targets, RetainStacks=False
+    )
+    roll_out.deploy_rule(Regions=everywhere)
+    roll_out.deploy_integrations(Regions=everywhere)
+    for deploy in (roll_out.deploy_integrations, roll_out.deploy_rule):
+        deploy(Regions=REGION)
+    rows = roll_out.cloudformation.list_stack_instances(StackSetName=roll_out.name)["Summaries"]
+    assert {(row["Region"], row["Status"]) for row in rows} == {(REGION, "CURRENT")}
 
 
 def test_exclusions_are_changed_by_differences(roll_out: RollOut) -> None:

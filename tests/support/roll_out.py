@@ -25,11 +25,22 @@ class RollOut:
         self.unit_id = self.organization.unit(*self.accounts)
         self.name = f"express-path-{self.unit_id}"
         self.keys = packaged.keys
-        self.organization.provide_code(REGION)
-        for name in self.accounts:
-            self.organization.record(name, REGION)
+        self.open(REGION)
         self.organizations: Client = sandbox.client("organizations")
         self.root_id = str(self.organizations.list_roots()["Roots"][0]["Id"])
+
+    def open(self, region: str) -> None:
+        """Provide the code in a Region, in which all accounts record."""
+        self.organization.provide_code(region)
+        for name in self.accounts:
+            self.organization.record(name, region)
+
+    def deploy_integrations(self, **parameters: str) -> str:
+        """Deploy the integrations to the OU."""
+        rule = self.cloudformation.describe_stack_set(StackSetName=self.name)["StackSet"]["StackSetARN"]
+        keys = {name: self.keys[name] for name in ("IntegrationsTemplateKey", "IntegrationsCodeKey")}
+        given = {"OrganizationalUnitId": self.unit_id, "RuleStackSetArn": rule, **keys, **parameters}
+        return self.deploy(f"express-path-integrations-{self.unit_id}", "integrations-stackset", **given)
 
     def deploy_ledger(self) -> None:
         """Deploy the ledger to every account."""

@@ -22,6 +22,7 @@ from tests.support.terraform import ERROR, NO_CHANGES, Workspace, needs_terrafor
 __all__ = ["code", "packaged"]
 
 pytestmark = pytest.mark.long
+NORTH = "eu-north-1"
 
 
 class Roots:
@@ -86,6 +87,7 @@ def test_it_is_the_same_roll_out(roots: Roots) -> None:
     roots.workspace.run("fmt", "-check")
     assert roots.apply() == ""
     roll_out = roots.roll_out
+    roll_out.open(NORTH)
     assert set(roll_out.statuses().values()) == {"CURRENT"}
     assert roots.workspace.plan() == {}
     seen = [" ".join(roll_out.deployed())]
@@ -107,6 +109,13 @@ def test_it_is_the_same_roll_out(roots: Roots) -> None:
     roots.unit(ExcludedAccountIds=data)
     assert roots.apply() == ""
     assert (roll_out.deployed().keys(), roll_out.statuses().keys()) == ({"apps", "legacy"}, {"apps", "legacy"})
+    for variables in ({"regions": [REGION, NORTH]}, {"regions_without_integrations": [NORTH]}, {"regions": [REGION]}):
+        roots.set(**variables)
+        assert roots.apply() == ""
+        rows = roll_out.cloudformation.list_stack_instances(StackSetName=roll_out.name)["Summaries"]
+        assert {(row["Region"], row["Status"]) for row in rows} == {
+            (region, "CURRENT") for region in roots.variables["regions"]
+        }
     refused = roots.workspace.run("destroy", "-auto-approve", "-input=false", statuses=(ERROR,)).stderr
     assert "Instance cannot be destroyed" in refused
     main = roots.workspace.folder / "main.tf"
