@@ -97,6 +97,10 @@ class PlaceStatus:
             yield PlaceAttention(Attention.NO_RESULTS, self.place, text)
         if self.instance and self.instance.status != "CURRENT":
             why = f": {self.instance.reason}" if self.instance.reason else ""
+            if self.instance.status == "INOPERABLE":  # a deletion failed, and updates leave it out
+                why += (
+                    ". No update repairs it: fix the cause, delete the instance, and create it again if it is to stay"
+                )
             name = self.instance.stack_set.name
             yield PlaceAttention(
                 Attention.NOT_CURRENT, self.place, f"the instance of {name} is {self.instance.status}{why}"

@@ -85,6 +85,12 @@ def collide(organization: DeployedOrganization) -> None:
     )
 
 
+def keep_the_bus(organization: DeployedOrganization) -> None:
+    """Move the account out and back with integrations, whose event bus could not be deleted."""
+    place = (organization.accounts["data"], HOME)
+    set_status(administrator(organization), STACK_SET, place, "INOPERABLE", "EventBus can't be deleted")
+
+
 def instance_where_disabled(organization: DeployedOrganization) -> None:
     """Deploy to a Region that is disabled in the account, where AWS refuses its credentials."""
     place = Place(organization.accounts["data"], DISABLED)
@@ -128,6 +134,7 @@ ROWS = [
     Row(leave, {HOME: ["NOT_A_MEMBER"], NORTH: ["NOT_A_MEMBER"]}, 1, "is not in the organization, or left it"),
     Row(move_without_rule, {HOME: ["NO_INSTANCE"], NORTH: ["NO_INSTANCE"]}, 1, "the account moved or left the OU"),
     Row(collide, {HOME: ["NOT_CURRENT"]}, 1, "AlreadyExistsException"),
+    Row(keep_the_bus, {HOME: ["NOT_CURRENT"]}, 1, "No update repairs it: fix the cause, delete the instance"),
     Row(
         instance_where_disabled,
         {DISABLED: ["REGION_DISABLED", "NOT_CURRENT"]},
