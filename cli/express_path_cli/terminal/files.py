@@ -98,14 +98,15 @@ def faults_in(file: Path, written_by: WrittenBy) -> Iterator[None]:
 
 def json_document(schema_version: int, fields: Mapping[str, Any]) -> str:
     """Return a JSON document, which begins with its schemaVersion."""
-    return (
-        to_json({"schemaVersion": schema_version, **fields}, orjson.OPT_INDENT_2 | orjson.OPT_NON_STR_KEYS).decode()
-        + "\n"
-    )
+    return to_json({"schemaVersion": schema_version, **fields}, orjson.OPT_INDENT_2).decode() + "\n"
 
 
 def to_json(value: object, option: int = 0) -> bytes:
-    """Return a value as JSON in UTF-8, without characters that control a terminal. option: of orjson."""
+    """Return a value as JSON in UTF-8, without characters that control a terminal. option: of orjson.
+
+    A key may be of a subclass of str, such as an enum or the address of a new subnet.
+    """
+    option |= orjson.OPT_NON_STR_KEYS
     try:
         text = orjson.dumps(value, option=option)
         if text.isascii() and b"\x7f" not in text:
