@@ -51,8 +51,14 @@ MISTAKES = (
     Mistake(
         "of two tables that claim a subnet, the first one wins",
         ROUTING,
-        "if len(claiming) == 1 else None",
-        "if claiming else None",
+        "return claiming[0] if len(claiming) == 1 else None",
+        "return claiming[0] if claiming else None",
+    ),
+    Mistake(
+        "of two tables by which a subnet may be governed, the first one wins",
+        ROUTING,
+        "possible = [tables[0] if len(tables) == 1 else None for tables in claiming]",
+        "possible = [tables[0] if tables else None for tables in claiming]",
     ),
     Mistake(
         "an old association wins over a new one",

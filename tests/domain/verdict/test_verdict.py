@@ -184,7 +184,10 @@ def test_the_governing_table(tables: list, governing: str | None) -> None:
     """
     regional = NatGateway("nat-1", "vpc-1", availability_mode="regional", route_table_id="rtb-regional")
     listed = by_id(table("rtb-regional"), *tables)
-    assert verdict_on(one(route_tables=listed, nat_gateways=by_id(regional))).route_table_id == governing
+    network = one(route_tables=listed, nat_gateways=by_id(regional))
+    table_found = Tracer(network).governing_table(network.subnets["subnet-1"])
+    assert (table_found.id if table_found else None) == governing
+    assert verdict_on(network).route_table_id == governing
 
 
 BY_DEFAULT = one(route_tables=by_id(table("rtb-0", TO_ENDPOINT, main=True)))
