@@ -2,7 +2,7 @@
 # Run it in the management account, or with call_as = "DELEGATED_ADMIN" in a delegated administrator account of StackSets, after
 # `make org-package` and the upload. The Region of the provider is that of the StackSets, and one of var.regions.
 terraform {
-  required_version = ">= 1.3"
+  required_version = ">= 1.4"
   required_providers { aws = { source = "hashicorp/aws", version = ">= 5.100" } }
 }
 
@@ -119,6 +119,15 @@ resource "aws_cloudformation_stack" "rule" {
   lifecycle { prevent_destroy = true }
 }
 
+# The IDs of the StackSets. While a stack is updated, the provider does not know its outputs. Then a plan in which only the time
+# limits of the integrations change would be inconsistent. An ID changes only if the stack is created again.
+resource "terraform_data" "rule" {
+  for_each         = local.units
+  input            = aws_cloudformation_stack.rule[each.key].outputs["StackSetId"]
+  triggers_replace = aws_cloudformation_stack.rule[each.key].id
+  lifecycle { ignore_changes = [input] }
+}
+
 # The integrations, for the same OUs. They are destroyed before the rule, whose event bus they use.
 resource "aws_cloudformation_stack" "integrations" {
   for_each      = var.integrations ? local.units : {}
@@ -128,7 +137,7 @@ resource "aws_cloudformation_stack" "integrations" {
   parameters = { for name, value in merge(local.of_integrations[each.key], local.everywhere, {
     Regions                 = join(",", [for region in var.regions : region if !contains(var.regions_without_integrations, region)])
     OrganizationalUnitId    = each.key
-    RuleStackSetArn         = "${local.stack_sets}/${aws_cloudformation_stack.rule[each.key].outputs["StackSetId"]}"
+    RuleStackSetArn         = "${local.stack_sets}/${terraform_data.rule[each.key].output}"
     IntegrationsTemplateKey = local.package["IntegrationsTemplateKey"]
     IntegrationsCodeKey     = local.package["IntegrationsCodeKey"]
   }) : name => value if try(length(value), 0) > 0 }

@@ -103,6 +103,9 @@ def test_it_is_the_same_roll_out(roots: Roots) -> None:
     values = {row["ParameterKey"]: row["ParameterValue"] for row in found}
     assert (values["ExcludeTag"], values["WarnOnly"]) == ("NONE", "")
     assert roots.workspace.plan() == {}
+    for mode in ("ON", "OFF"):  # this changes the time limits of the integrations, and nothing else of them
+        roots.unit(RemediationMode=mode)
+        assert roots.apply() == ""
     data = roll_out.accounts["data"]
     roots.set(excluded_from_integrations=[data])  # before the rule, whose event bus they use
     assert roots.apply() == ""
