@@ -197,9 +197,9 @@ def _endpoint(plan: Plan) -> str:
 def _subnets(moved: Sequence[str]) -> str:
     """Say which subnets' traffic changes its path; the message names LISTED_SUBNETS of them."""
     named = ", ".join(moved[:LISTED_SUBNETS])
-    rest = f" and {len(moved) - LISTED_SUBNETS} more" if len(moved) > LISTED_SUBNETS else ""
+    more = f" and {len(moved) - LISTED_SUBNETS} more" if len(moved) > LISTED_SUBNETS else ""
     subnets = "1 subnet" if len(moved) == 1 else f"{len(moved)} subnets"
-    return f"S3 Express traffic of {subnets} no longer uses the NAT: {named}{rest}."
+    return f"S3 Express traffic of {subnets} no longer uses the NAT: {named}{more}."
 
 
 def _with_concerns(message: str, concerns: Sequence[Concern]) -> str:
@@ -208,8 +208,8 @@ def _with_concerns(message: str, concerns: Sequence[Concern]) -> str:
         return message
     message += f"\n\nWarnings ({len(concerns)}):"
     for number, line in enumerate(map(_line, concerns)):
-        rest = _rest(len(concerns) - number - 1)
-        if len(message) + len(line) + len(rest) > MAX_MESSAGE_LENGTH:
+        last_line = _rest(len(concerns) - number - 1)
+        if len(message) + len(line) + len(last_line) > MAX_MESSAGE_LENGTH:
             return message + _rest(len(concerns) - number)
         message += line
     return message

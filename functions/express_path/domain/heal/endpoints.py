@@ -155,7 +155,9 @@ def _gateway_associations(table: RouteTable) -> Iterator[Concern]:
 
     https://docs.aws.amazon.com/vpc/latest/userguide/gateway-route-tables.html
     """
-    gateways = [found.gateway_id for found in table.associations if found.gateway_id and found.may_count]
+    gateways = [
+        association.gateway_id for association in table.associations if association.gateway_id and association.may_count
+    ]
     edges = [gateway_id for gateway_id in gateways if target_kind(gateway_id) in _EDGES]
     if edges:
         yield Concern(
@@ -301,7 +303,7 @@ def opened_paths(evaluator: Evaluator, after: Evaluator, table: RouteTable) -> I
 
 
 def _within(blocks: Iterable[Cidr], reached: Sequence[Cidr]) -> list[Cidr]:
-    return [block for block in blocks if any(overlap(block, other) for other in reached)]
+    return [block for block in blocks if any(overlap(block, reached_block) for reached_block in reached)]
 
 
 def _some(blocks: Sequence[Cidr]) -> str:
@@ -327,7 +329,7 @@ def _closing_new_modes(snapshot: Snapshot) -> Snapshot:
 
 def _differing_blocks(evaluator: Evaluator, other: Evaluator, table: RouteTable, subnet_id: str) -> Iterator[Cidr]:
     """Yield the blocks that have other results, or are closed, in another description of the same network."""
-    here, there = (_results_by_block(each, table, subnet_id) for each in (evaluator, other))
+    here, there = (_results_by_block(judging, table, subnet_id) for judging in (evaluator, other))
     yield from (block for block, results in there.items() if here.get(block) != results)
 
 

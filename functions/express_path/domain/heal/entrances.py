@@ -293,8 +293,8 @@ def _subnets_of_endpoint(snapshot: Snapshot, endpoint_id: str) -> set[str]:
     endpoint = snapshot.vpc_endpoints.get(endpoint_id)
     versions = snapshot.versions_of(endpoint) if endpoint else ()
     appliances = [version for version in versions if version.endpoint_type != "gateway"]
-    found = {subnet_id for version in appliances for subnet_id in version.subnet_ids or (_NOT_SHOWN,)}
-    return found or {_NOT_SHOWN}
+    subnet_ids = {subnet_id for version in appliances for subnet_id in version.subnet_ids or (_NOT_SHOWN,)}
+    return subnet_ids or {_NOT_SHOWN}
 
 
 def _forwards(snapshot: Snapshot, target_id: str) -> bool:
@@ -309,15 +309,15 @@ def _subnets_of_appliance(snapshot: Snapshot, target_id: str) -> set[str]:
     One of them is _NOT_SHOWN if they are not all known.
     """
     named = snapshot.interfaces_by_name.get(target_id, ())
-    found = {interface.subnet_id for interface in named}
+    subnet_ids = {interface.subnet_id for interface in named}
     for instance_id in {interface.instance_id for interface in named if interface.instance_id}:
-        found |= {interface.subnet_id for interface in snapshot.interfaces_by_name[instance_id]}
+        subnet_ids |= {interface.subnet_id for interface in snapshot.interfaces_by_name[instance_id]}
         instance = snapshot.instances.get(instance_id)
         if instance:
-            found |= set(instance.subnet_of_interface.values())
+            subnet_ids |= set(instance.subnet_of_interface.values())
         elif "ec2:DescribeInstances" in snapshot.denied:
-            found.add(_NOT_SHOWN)
-    return found or {_NOT_SHOWN}
+            subnet_ids.add(_NOT_SHOWN)
+    return subnet_ids or {_NOT_SHOWN}
 
 
 def possible_tables(tracer: Tracer, subnet_id: str) -> list[RouteTable | None]:
@@ -341,7 +341,9 @@ def may_come(tracer: Tracer, vpc_id: str, entrance: Entrance, passed: Collection
             if entrance.connect_ids or not (outcome.path and _leads_through(entrance, outcome.path[0]))
         ]
         leaving = filter(passage.is_way_out, (*entering, *outcomes_of(*passage.further_traces)))
-        if passage.unclear or not all(_ends_without_way_back(tracer, vpc_id, entrance, found) for found in leaving):
+        if passage.unclear or not all(
+            _ends_without_way_back(tracer, vpc_id, entrance, route_out) for route_out in leaving
+        ):
             return True
     return False
 

@@ -299,8 +299,8 @@ def changed_since(heals: Iterable[RunRecord], endpoint: VpcEndpoint, policy: str
     for heal in heals:
         if policy and has_other_policy(heal, policy):
             return f"somebody replaced the policy of {endpoint.id} since a heal created it"
-        if found := adopted(heal, endpoint, settings):
-            return found
+        if adoption := adopted(heal, endpoint, settings):
+            return adoption
     return ""
 
 

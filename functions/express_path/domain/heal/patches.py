@@ -25,7 +25,9 @@ def associate_patches(
     endpoint: VpcEndpoint, route_table_ids: Sequence[str], policies: Iterable[Policy] = ()
 ) -> dict[str, str]:
     """Return the patches that associate route tables with an existing endpoint; policies may include its policy."""
-    policy = next((found.document for found in policies if found.holder == endpoint.id), FULL_ACCESS)
+    policy = next(
+        (policy_record.document for policy_record in policies if policy_record.holder == endpoint.id), FULL_ACCESS
+    )
     logical_id = endpoint.tags.get(LOGICAL_ID, "")
     if not _ALPHANUMERIC.fullmatch(logical_id):
         logical_id = _LOGICAL_ID_OF_NEW

@@ -184,8 +184,8 @@ def _heal(evaluator: Evaluator, verdict: Verdict, table: RouteTable, context: Pl
     approval_of = fingerprint if context.needs_approval else ""
     concerns = list(_concerns(evaluator, verdict, table, endpoint, context, approval_of))
     may_warn = settings.warn_only & MAY_WARN
-    warnings = tuple(found for found in concerns if found.only_warns or found.code in may_warn)
-    blockers = tuple(found for found in concerns if found not in warnings)
+    warnings = tuple(concern for concern in concerns if concern.only_warns or concern.code in may_warn)
+    blockers = tuple(concern for concern in concerns if concern not in warnings)
     if is_new:
         action, patches = PlanAction.CREATE_AND_ASSOCIATE, create_patches(endpoint, [table.id], settings.policy)
     else:
@@ -204,7 +204,7 @@ def _heal(evaluator: Evaluator, verdict: Verdict, table: RouteTable, context: Pl
             tool: patch
             for tool, patch in fitting(patches, owner).items()
             if len(patch) <= MAX_PATCH
-            and {found.code for found in blockers} <= WITH_PATCH
+            and {concern.code for concern in blockers} <= WITH_PATCH
             and not is_associated(evaluator.snapshot, table, endpoint)
         },
         fingerprint=fingerprint,
@@ -261,12 +261,12 @@ def _concerns(
 
 def _adoption_concerns(endpoint: VpcEndpoint, context: PlanContext) -> Iterator[Concern]:
     """Yield a concern if a tool has taken over an endpoint of heals; an undo of this heal would be blocked."""
-    found = _adopted(endpoint, context)
-    if found and not context.settings.adopt_iac_owned:
+    adoption = _adopted(endpoint, context)
+    if adoption and not context.settings.adopt_iac_owned:
         yield Concern(
             Blocker.OWNED_BY_IAC,
             endpoint.id,
-            f"{found}, so a tool owns it now",
+            f"{adoption}, so a tool owns it now",
             "apply the patch with that tool, or allow heals to change it (stack parameter AdoptIacOwned); if your organization "
             "adds these tags to everything, name their keys in the stack parameter AutomaticTagKeys",
         )
@@ -288,8 +288,8 @@ def _adopted(endpoint: VpcEndpoint, context: PlanContext) -> str:
 
 def _adopter(endpoint: VpcEndpoint, context: PlanContext) -> str:
     """Return the tags of an endpoint that a tool has taken over, one of which may name the tool; empty if none has."""
-    found = _adopted(endpoint, context)
-    return found and " ".join([found, *(f"{key}={value}" for key, value in sorted(endpoint.tags.items()))])
+    adoption = _adopted(endpoint, context)
+    return adoption and " ".join([adoption, *(f"{key}={value}" for key, value in sorted(endpoint.tags.items()))])
 
 
 def shortened(concerns: tuple[Concern, ...]) -> tuple[Concern, ...]:

@@ -44,12 +44,12 @@ def policy_concerns(
         share = min(MOST_BYTES, left // (len(judged) - number))
         effort = Effort(policy.holder, share)
         try:
-            found = list(_concerns(policy, settings, known, effort, now))
+            concerns = list(_concerns(policy, settings, known, effort, now))
         except (PolicyError, RecordError) as error:
-            found = [_unknown(policy.holder, str(error))]
+            concerns = [_unknown(policy.holder, str(error))]
         left -= share - max(effort.left, 0)
         is_excepted = policy.name in settings.excepted
-        yield from (replace(concern, only_warns=concern.only_warns or is_excepted) for concern in found)
+        yield from (replace(concern, only_warns=concern.only_warns or is_excepted) for concern in concerns)
 
 
 def _concerns(
@@ -136,6 +136,8 @@ def quoted(text: str) -> str:
 
 def plain(text: str, longest: int = 200) -> str:
     """Return a text cut to a length in characters, without links, and with ? for what is no printable ASCII character."""
-    shown = "".join(one if one.isascii() and one.isprintable() else "?" for one in text[: longest + 1])
+    shown = "".join(
+        character if character.isascii() and character.isprintable() else "?" for character in text[: longest + 1]
+    )
     shown = _LINK.sub("(link)", shown)
     return shown if len(shown) <= longest else shown[: longest - 3] + "..."

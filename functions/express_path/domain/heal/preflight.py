@@ -265,4 +265,4 @@ def _allows(entries: Sequence[AclEntry], block: Cidr, ports: PortRange) -> bool:
     outside = () if inside == block else AddressSet(block, (inside,)).blocks()
     below = ports.first >= matched.first or _allows(later, inside, PortRange(ports.first, matched.first - 1))
     above = ports.last <= matched.last or _allows(later, inside, PortRange(matched.last + 1, ports.last))
-    return below and above and all(_allows(later, rest, ports) for rest in outside)
+    return below and above and all(_allows(later, remaining, ports) for remaining in outside)

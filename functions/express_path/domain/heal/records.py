@@ -176,7 +176,7 @@ def parse_settings(values: Mapping[str, str], account_id: str) -> HealSettings:
     defaults = HealSettings()
     warn_only = _words(values.get("WARN_ONLY", ",".join(defaults.warn_only)))
     function = values.get("AWS_LAMBDA_FUNCTION_NAME", "")
-    excepted = [found[1] for found in map(_EXCEPTED.fullmatch, warn_only) if found]
+    excepted = [match[1] for match in map(_EXCEPTED.fullmatch, warn_only) if match]
     return replace(
         parse_owners(values),
         warn_only=frozenset(_blocker(word) for word in warn_only if not _EXCEPTED.fullmatch(word)),

@@ -107,12 +107,12 @@ def cut_off(tracer: Tracer, vpc_id: str) -> Iterator[CutOff]:
     for entrance in entrances(tracer.snapshot, vpc_id):
         if entrance.kind is TargetKind.UNKNOWN:
             continue
-        found = list(passages(tracer, entrance, tracer.snapshot.express_prefix_lists))
-        to_endpoints = {passage.block: _ends(tracer, passage.trace) for passage in found}
+        all_passages = list(passages(tracer, entrance, tracer.snapshot.express_prefix_lists))
+        to_endpoints = {passage.block: _ends(tracer, passage.trace) for passage in all_passages}
         blocks = [block for block, ends in to_endpoints.items() if ends]
         if not blocks:
             continue
-        certain_blocks = [passage.block for passage in found if passage.is_certain and passage.block in blocks]
+        certain_blocks = [passage.block for passage in all_passages if passage.is_certain and passage.block in blocks]
         surely_comes = not entrance.connect_ids and any(_tables_that_lead_to(tracer, entrance, certain_blocks))
         may_come_here = any(_tables_that_lead_to(tracer, entrance, blocks)) or (
             not entrance.connect_ids
@@ -134,7 +134,7 @@ def _ends(tracer: Tracer, trace: Trace) -> dict[tuple[str, str], bool]:
 
     An appliance may translate traffic to an address of its own VPC, which the endpoint serves.
     """
-    snapshot, found = tracer.snapshot, dict[tuple[str, str], bool]()
+    snapshot, reaches_endpoint = tracer.snapshot, dict[tuple[str, str], bool]()
     for outcome in outcomes_of(trace):
         endpoint = snapshot.vpc_endpoints.get(outcome.path[-1].id) if outcome.path else None
         if endpoint is None or not is_express_service(endpoint.service_name, snapshot.region):
@@ -143,8 +143,8 @@ def _ends(tracer: Tracer, trace: Trace) -> dict[tuple[str, str], bool]:
             versions = snapshot.versions_of(snapshot.route_tables[table_id])
             if endpoint.id in target_ids(versions, TargetKind.VPC_ENDPOINT):
                 end = (table_id, endpoint.id)
-                found[end] = found.get(end, False) or outcome.reason is Reason.ENDPOINT
-    return found
+                reaches_endpoint[end] = reaches_endpoint.get(end, False) or outcome.reason is Reason.ENDPOINT
+    return reaches_endpoint
 
 
 def _may_come_without_endpoints(tracer: Tracer, vpc_id: str, entrance: Entrance) -> bool:
@@ -200,7 +200,7 @@ def _unclear_routes(tracer: Tracer, entrance: Entrance, blocks: Sequence[Cidr]) 
     for table_id in _listed_tables(tracer.snapshot, entrance):
         if table_id not in read:
             continue
-        unreadable = (found.route for index in tracer.indexes_of(read[table_id]) for found in index.unreadable)
+        unreadable = (entry.route for index in tracer.indexes_of(read[table_id]) for entry in index.unreadable)
         matching = (route for route in unreadable if not route.is_blackhole)
         if any(_leads_to(entrance, route) for route in matching):
             yield f"ec2:GetManagedPrefixListEntries would decide, because a prefix list in {table_id} cannot be read"

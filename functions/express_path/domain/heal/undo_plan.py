@@ -213,11 +213,11 @@ def make_undo_plan(records: HealRecords, live: LiveResources, region: str, setti
     taken = _taken_over(records, endpoint, live, settings)
     if associated and taken:
         raise taken
-    others = users - {heal.route_table_id} if associated else users
+    other_users = users - {heal.route_table_id} if associated else users
     owner = taken.found if taken else owner_tag(endpoint, settings)
     owner = owner or changed_since([heal], endpoint, live.policy, settings)
     owner = owner or changed_since_creation(records.creators, endpoint, live.policy, settings)
-    return UndoPlan(heal, associated, is_live=True, kept=_kept(records, endpoint, others, owner))
+    return UndoPlan(heal, associated, is_live=True, kept=_kept(records, endpoint, other_users, owner))
 
 
 def _check_age(records: HealRecords, live: LiveResources) -> None:
@@ -241,8 +241,8 @@ def _check_age(records: HealRecords, live: LiveResources) -> None:
 def _check_records(records: HealRecords) -> None:
     heal, last = records.heal, records.associated_last
     if heal.associated_at and last and last.run_id != heal.run_id:
-        found = f"run {last.run_id} started to associate {heal.route_table_id} again at {last.intended_at}"
-        raise UndoError(heal.run_id, found, "undo that run")
+        later = f"run {last.run_id} started to associate {heal.route_table_id} again at {last.intended_at}"
+        raise UndoError(heal.run_id, later, "undo that run")
 
 
 def _taken_over(
@@ -251,12 +251,12 @@ def _taken_over(
     """Return what shows that somebody else owns the endpoint or the route table now, and what to do."""
     heal = records.heal
     table = next((table for table in live.tables if table.id == heal.route_table_id), None)
-    found = taken_over(heal, endpoint, table, settings)
+    takeover = taken_over(heal, endpoint, table, settings)
     remedy = (
         f"remove the association of {heal.route_table_id} with {endpoint.id} in that tool, or allow undos to "
         "change what tools own (stack parameter AdoptIacOwned)"
     )
-    if not found and endpoint.id in records.vpc.created_ids:
+    if not takeover and endpoint.id in records.vpc.created_ids:
         if has_other_policy(heal, live.policy):
             return UndoBlockedError(
                 heal.run_id,
@@ -264,12 +264,12 @@ def _taken_over(
                 "find out who did (CloudTrail event ModifyVpcEndpoint); then set the earlier policy again, or remove the "
                 "association yourself",
             )
-        found = "" if settings.adopt_iac_owned else adopted(heal, endpoint, settings)
+        takeover = "" if settings.adopt_iac_owned else adopted(heal, endpoint, settings)
         remedy = (
             "if your organization adds these keys to everything, name them in the stack parameter AutomaticTagKeys; if a "
             f"tool adopted the endpoint, {remedy}"
         )
-    return UndoBlockedError(heal.run_id, found, remedy) if found else None
+    return UndoBlockedError(heal.run_id, takeover, remedy) if takeover else None
 
 
 def _endpoint(heal: RunRecord, live: LiveResources, region: str) -> VpcEndpoint | None:
@@ -291,8 +291,8 @@ def _wrong_endpoints(heal: RunRecord, endpoints: tuple[VpcEndpoint, ...], region
         yield f"EC2 lists {len(endpoints)} endpoints with the id {heal.endpoint_id}"
     for endpoint in endpoints:
         if endpoint.endpoint_type != "gateway" or not is_express_service(endpoint.service_name, region):
-            found = f"an endpoint of type {endpoint.endpoint_type} for {endpoint.service_name}"
-            yield f"{endpoint.id} is {found}, not a gateway endpoint for s3express"
+            kind = f"an endpoint of type {endpoint.endpoint_type} for {endpoint.service_name}"
+            yield f"{endpoint.id} is {kind}, not a gateway endpoint for s3express"
         if endpoint.vpc_id != heal.vpc_id:
             yield f"{endpoint.id} is in {endpoint.vpc_id}, not in {heal.vpc_id}"
         if (endpoint.owner_id or heal.account_id) != heal.account_id:

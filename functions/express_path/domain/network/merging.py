@@ -44,40 +44,45 @@ def merged(snapshots: Sequence[Snapshot]) -> Snapshot:
 
     If several accounts see a resource, its owner's description is used, and `versions` has the others that differ.
     """
-    first, *others = snapshots
-    if not others:
+    first, *more = snapshots
+    if not more:
         return first
-    foreign = {subnet_id for snapshot in others for subnet_id in snapshot.subnets}
+    foreign = {subnet_id for snapshot in more for subnet_id in snapshot.subnets}
     merging = _Merging([snapshot.account_id for snapshot in snapshots])
-    subnets = merging.keep(merging.of_owners([each.subnets for each in snapshots]), _subnets)
-    tables = merging.keep(merging.of_owners([each.route_tables for each in snapshots]), _tables)
+    subnets = merging.keep(merging.of_owners([snapshot.subnets for snapshot in snapshots]), _subnets)
+    tables = merging.keep(merging.of_owners([snapshot.route_tables for snapshot in snapshots]), _tables)
     return replace(
         first,
         foreign_subnet_ids=frozenset(foreign - first.subnets.keys()),
-        vpcs={key: _vpc(found) for key, found in merging.of_owners([each.vpcs for each in snapshots]).items()},
+        vpcs={
+            vpc_id: _vpc(descriptions)
+            for vpc_id, descriptions in merging.of_owners([snapshot.vpcs for snapshot in snapshots]).items()
+        },
         subnets=subnets,
         route_tables=tables,
-        vpc_endpoints=merging.keep(merging.of_owners([each.vpc_endpoints for each in snapshots]), _endpoints),
-        nat_gateways=merging.keep(_in_order([each.nat_gateways for each in snapshots]) or {}),
+        vpc_endpoints=merging.keep(merging.of_owners([snapshot.vpc_endpoints for snapshot in snapshots]), _endpoints),
+        nat_gateways=merging.keep(_in_order([snapshot.nat_gateways for snapshot in snapshots]) or {}),
         prefix_lists=merging.keep(
-            _in_order([each.prefix_lists for each in snapshots]) or {}, partial(_prefix_lists, first.region)
+            _in_order([snapshot.prefix_lists for snapshot in snapshots]) or {}, partial(_prefix_lists, first.region)
         ),
-        firewalls=merging.optional([each.firewalls for each in snapshots], _firewall),
-        others_with_ipv6_lists=frozenset(each.account_id for each in others if each.lists_ipv6_prefix_lists),
-        network_interfaces=merging.optional([each.network_interfaces for each in snapshots]),
-        instances=_firsts([each.instances for each in snapshots]) or {},
+        firewalls=merging.optional([snapshot.firewalls for snapshot in snapshots], _firewall),
+        others_with_ipv6_lists=frozenset(snapshot.account_id for snapshot in more if snapshot.lists_ipv6_prefix_lists),
+        network_interfaces=merging.optional([snapshot.network_interfaces for snapshot in snapshots]),
+        instances=_firsts([snapshot.instances for snapshot in snapshots]) or {},
         transit_gateway_attachments=merging.optional(
-            [each.transit_gateway_attachments for each in snapshots], _attachments
+            [snapshot.transit_gateway_attachments for snapshot in snapshots], _attachments
         ),
         transit_gateway_route_tables=merging.optional(
-            [each.transit_gateway_route_tables for each in snapshots], _transit_gateway_tables
+            [snapshot.transit_gateway_route_tables for snapshot in snapshots], _transit_gateway_tables
         ),
-        transit_gateway_policy_tables=merging.optional([each.transit_gateway_policy_tables for each in snapshots]),
-        transit_gateway_of_table=_firsts([each.transit_gateway_of_table for each in snapshots]),
-        transit_gateway_connects=_connects([each.transit_gateway_connects for each in snapshots]),
-        interfaces_listed_in=frozenset[str]().union(*(each.interfaces_listed_in for each in snapshots)),
-        core_network_attachments=merging.optional([each.core_network_attachments for each in snapshots]),
-        denied=_together(each.denied for each in snapshots),
+        transit_gateway_policy_tables=merging.optional(
+            [snapshot.transit_gateway_policy_tables for snapshot in snapshots]
+        ),
+        transit_gateway_of_table=_firsts([snapshot.transit_gateway_of_table for snapshot in snapshots]),
+        transit_gateway_connects=_connects([snapshot.transit_gateway_connects for snapshot in snapshots]),
+        interfaces_listed_in=frozenset[str]().union(*(snapshot.interfaces_listed_in for snapshot in snapshots)),
+        core_network_attachments=merging.optional([snapshot.core_network_attachments for snapshot in snapshots]),
+        denied=_together(snapshot.denied for snapshot in snapshots),
         versions=merging.versions,
         disputed_tables=_disputed_tables(snapshots, subnets, tables),
         has_several_accounts=True,
@@ -94,22 +99,22 @@ class _Merging:
 
     def of_owners(self, views: Sequence[Mapping[str, _Resource]]) -> _Descriptions[_Resource]:
         """Return all descriptions of each resource, its owner's first."""
-        found: _Descriptions[_Resource] = {}
+        descriptions: _Descriptions[_Resource] = {}
         for account_id, view in zip(self._account_ids, views, strict=True):
             for key, resource in view.items():
-                known = found.setdefault(key, [])
-                known.insert(0 if resource.owner_id == account_id else len(known), resource)
-        return found
+                its_descriptions = descriptions.setdefault(key, [])
+                its_descriptions.insert(0 if resource.owner_id == account_id else len(its_descriptions), resource)
+        return descriptions
 
     def keep(
-        self, found: _Descriptions[_Record], unify: Callable[[list[_Record]], list[_Record]] | None = None
+        self, by_id: _Descriptions[_Record], unify: Callable[[list[_Record]], list[_Record]] | None = None
     ) -> dict[str, _Record]:
         """Return the preferred description of each resource, and keep the others that differ from it.
 
         unify adds to each description what only others show, and removes differences that are none.
         """
         kept = {}
-        for key, descriptions in found.items():
+        for key, descriptions in by_id.items():
             distinct = descriptions
             if len(descriptions) > 1:
                 distinct = _distinct(unify(descriptions) if unify else descriptions)
@@ -124,39 +129,39 @@ class _Merging:
         unify: Callable[[list[_Record]], list[_Record]] | None = None,
     ) -> dict[str, _Record] | None:
         """Return what `keep` returns; None if no account can read any of the resources."""
-        found = _in_order(views)
-        return None if found is None else self.keep(found, unify)
+        by_id = _in_order(views)
+        return None if by_id is None else self.keep(by_id, unify)
 
 
 def _in_order(views: Sequence[Mapping[str, _Value] | None]) -> _Descriptions[_Value] | None:
     """Return all descriptions of each resource, in the order of the accounts; None if no account can read any."""
     readable = [view for view in views if view is not None]
-    found: _Descriptions[_Value] = {}
+    by_id: _Descriptions[_Value] = {}
     for view in readable:
         for key, resource in view.items():
-            found.setdefault(key, []).append(resource)
-    return found if readable else None
+            by_id.setdefault(key, []).append(resource)
+    return by_id if readable else None
 
 
 def _firsts(views: Sequence[Mapping[str, _Value] | None]) -> dict[str, _Value] | None:
     """Return the first description of each resource; None if no account can read any of the resources."""
-    found = _in_order(views)
-    return None if found is None else {key: descriptions[0] for key, descriptions in found.items()}
+    by_id = _in_order(views)
+    return None if by_id is None else {key: descriptions[0] for key, descriptions in by_id.items()}
 
 
 def _connects(views: Sequence[Mapping[str, frozenset[str]] | None]) -> dict[str, frozenset[str]] | None:
     """Return every transport attachment that an account shows of a Connect attachment; empty if none shows it."""
-    found = _in_order(views)
-    if found is None:
+    by_id = _in_order(views)
+    if by_id is None:
         return None
-    shown = {key: frozenset[str]().union(*transports) for key, transports in found.items()}
+    shown = {key: frozenset[str]().union(*transports) for key, transports in by_id.items()}
     return {key: transports - {""} or transports for key, transports in shown.items()}
 
 
 def _vpc(descriptions: list[Vpc]) -> Vpc:
     """Return a VPC. Its mode can only close a regional NAT gateway, so the one that closes least has the worst result."""
     order = list(BlockMode)
-    return replace(descriptions[0], block_mode=min((each.block_mode for each in descriptions), key=order.index))
+    return replace(descriptions[0], block_mode=min((vpc.block_mode for vpc in descriptions), key=order.index))
 
 
 def _subnets(descriptions: list[Subnet]) -> list[Subnet]:
@@ -166,21 +171,21 @@ def _subnets(descriptions: list[Subnet]) -> list[Subnet]:
     """
     first = replace(
         descriptions[0],
-        ipv6_native=all(each.ipv6_native for each in descriptions),
-        has_ipv6=any(each.has_ipv6 for each in descriptions),
-        dns64=any(each.dns64 for each in descriptions),
-        blocks=tuple(sorted({block for each in descriptions for block in each.blocks})),
+        ipv6_native=all(subnet.ipv6_native for subnet in descriptions),
+        has_ipv6=any(subnet.has_ipv6 for subnet in descriptions),
+        dns64=any(subnet.dns64 for subnet in descriptions),
+        blocks=tuple(sorted({block for subnet in descriptions for block in subnet.blocks})),
     )
-    found = {(each.availability_zone_id, each.block_mode, each.table_ids): None for each in descriptions}
+    distinct = {(subnet.availability_zone_id, subnet.block_mode, subnet.table_ids): None for subnet in descriptions}
     return [
         replace(first, availability_zone_id=zone, block_mode=mode, table_ids=table_ids)
-        for zone, mode, table_ids in found
+        for zone, mode, table_ids in distinct
     ]
 
 
 def _tables(descriptions: list[RouteTable]) -> list[RouteTable]:
     """Return descriptions that differ in their routes only. `disputed_tables` has what their associations say."""
-    distinct = {frozenset(each.routes): each.routes for each in reversed(descriptions)}
+    distinct = {frozenset(table.routes): table.routes for table in reversed(descriptions)}
     return [replace(descriptions[0], routes=routes) for routes in reversed(distinct.values())]
 
 
@@ -189,13 +194,13 @@ def _endpoints(descriptions: list[VpcEndpoint]) -> list[VpcEndpoint]:
     first = descriptions[0]
     return [
         replace(
-            each,
+            endpoint,
             tags=first.tags,
             owner_id=first.owner_id,
-            subnet_ids=tuple(sorted(each.subnet_ids)),
-            route_table_ids=tuple(sorted(each.route_table_ids)),
+            subnet_ids=tuple(sorted(endpoint.subnet_ids)),
+            route_table_ids=tuple(sorted(endpoint.route_table_ids)),
         )
-        for each in descriptions
+        for endpoint in descriptions
     ]
 
 
@@ -204,17 +209,17 @@ def _prefix_lists(region: str, descriptions: list[PrefixList]) -> list[PrefixLis
 
     S3 Express's list has one description, with the entries that any account shows: each may be an address of the service.
     """
-    named = min(descriptions, key=lambda each: (not each.aws_owned, not each.name))
-    names = _together((each.name, *each.other_names) for each in (named, *descriptions) if each.name)
+    named = min(descriptions, key=lambda row: (not row.aws_owned, not row.name))
+    names = _together((row.name, *row.other_names) for row in (named, *descriptions) if row.name)
     named = replace(named, name=names[0] if names else "", other_names=names[1:])
-    readable = [each for each in descriptions if each.cidrs is not None]
+    readable = [row for row in descriptions if row.cidrs is not None]
     if not readable:
         return [named]
     if express_name(named, region):
-        cidrs = _together(each.cidrs or () for each in readable)
-        return [_with_blocks(named, cidrs, is_partial=any(each.is_partial for each in readable))]
-    distinct = {(frozenset(each.cidrs or ()), each.is_partial): each for each in reversed(readable)}
-    return [_with_blocks(named, each.cidrs or (), is_partial=each.is_partial) for each in reversed(distinct.values())]
+        cidrs = _together(row.cidrs or () for row in readable)
+        return [_with_blocks(named, cidrs, is_partial=any(row.is_partial for row in readable))]
+    distinct = {(frozenset(row.cidrs or ()), row.is_partial): row for row in reversed(readable)}
+    return [_with_blocks(named, row.cidrs or (), is_partial=row.is_partial) for row in reversed(distinct.values())]
 
 
 def _with_blocks(named: PrefixList, cidrs: tuple[Cidr, ...], *, is_partial: bool) -> PrefixList:
@@ -229,16 +234,16 @@ def _firewall(descriptions: list[Firewall]) -> list[Firewall]:
     The endpoints of associations add up: one account may see the firewall, and another an endpoint in its own VPC.
     """
     gateways: dict[str, str] = {}
-    for each in reversed(descriptions):
-        gateways |= each.nat_gateway_ids
+    for firewall in reversed(descriptions):
+        gateways |= firewall.nat_gateway_ids
     first = replace(
         descriptions[0],
-        is_proxy=any(each.is_proxy for each in descriptions),
-        forwards=all(each.forwards for each in descriptions),
+        is_proxy=any(firewall.is_proxy for firewall in descriptions),
+        forwards=all(firewall.forwards for firewall in descriptions),
         nat_gateway_ids=gateways,
-        associated=_together(each.associated for each in descriptions),
+        associated=_together(firewall.associated for firewall in descriptions),
     )
-    named = dict.fromkeys(tuple(sorted(each.endpoint_ids)) for each in descriptions)
+    named = dict.fromkeys(tuple(sorted(firewall.endpoint_ids)) for firewall in descriptions)
     return [replace(first, endpoint_ids=endpoint_ids) for endpoint_ids in named]
 
 
@@ -248,24 +253,29 @@ def _attachments(descriptions: list[TransitGatewayAttachment]) -> list[TransitGa
     A transit gateway's owner sees associations, and a VPC's owner the attachment's subnets. An association that has no
     effect, because of its state, is none that is lacking.
     """
-    associations = [_association(each) for each in descriptions if _shows_association(each)]
-    subnets: list[tuple[str, ...] | None] = [each.subnet_ids for each in descriptions if each.subnet_ids]
-    return [
-        replace(
-            each,
-            route_table_id=route_table_id,
-            policy_table_id=policy_table_id,
-            is_association_certain=is_certain,
-            subnet_ids=tuple(sorted(subnet_ids)) if subnet_ids else None,
-            appliance_mode=any(each.appliance_mode for each in descriptions),
-            shows_association=bool(associations),
-        )
-        for each in descriptions
-        for route_table_id, policy_table_id, is_certain in (
-            [_association(each)] if _shows_association(each) else associations or [(None, None, True)]
-        )
-        for subnet_ids in ([each.subnet_ids] if each.subnet_ids else subnets or [None])
-    ]
+    associations = [_association(attachment) for attachment in descriptions if _shows_association(attachment)]
+    subnets: list[tuple[str, ...] | None] = [row.subnet_ids for row in descriptions if row.subnet_ids]
+    appliance_mode = any(attachment.appliance_mode for attachment in descriptions)
+    completed = []
+    for attachment in descriptions:
+        its_associations = [_association(attachment)]
+        if not _shows_association(attachment):
+            its_associations = associations or [(None, None, True)]
+        its_subnets = [attachment.subnet_ids] if attachment.subnet_ids else subnets or [None]
+        for route_table_id, policy_table_id, is_certain in its_associations:
+            for subnet_ids in its_subnets:
+                completed.append(
+                    replace(
+                        attachment,
+                        route_table_id=route_table_id,
+                        policy_table_id=policy_table_id,
+                        is_association_certain=is_certain,
+                        subnet_ids=tuple(sorted(subnet_ids)) if subnet_ids else None,
+                        appliance_mode=appliance_mode,
+                        shows_association=bool(associations),
+                    )
+                )
+    return completed
 
 
 def _association(attachment: TransitGatewayAttachment) -> tuple[str | None, str | None, bool]:
@@ -279,17 +289,17 @@ def _shows_association(attachment: TransitGatewayAttachment) -> bool:
 
 def _transit_gateway_tables(descriptions: list[TransitGatewayRouteTable]) -> list[TransitGatewayRouteTable]:
     """Return descriptions with different routes; the order of routes does not matter."""
-    distinct = {(frozenset(each.routes), each.truncated): each for each in reversed(descriptions)}
+    distinct = {(frozenset(table.routes), table.truncated): table for table in reversed(descriptions)}
     return list(reversed(distinct.values()))
 
 
 def _distinct(records: Iterable[_Record]) -> list[_Record]:
     """Return records that differ, in their order."""
-    found: list[_Record] = []
+    distinct: list[_Record] = []
     for record in records:
-        if record not in found:
-            found.append(record)
-    return found
+        if record not in distinct:
+            distinct.append(record)
+    return distinct
 
 
 def _together(parts: Iterable[Iterable[_Item]]) -> tuple[_Item, ...]:
@@ -306,7 +316,7 @@ def _disputed_tables(
     lists neither says nothing. If only other accounts show that the list of a VPC's tables is partial, the main table may
     govern a subnet all the same.
     """
-    found: dict[str, dict[Claim, None]] = {}
+    said_of: dict[str, dict[Claim, None]] = {}
     partial = {vpc_id for snapshot in snapshots for vpc_id in _partly_listed(snapshot, tables)}
     for snapshot in snapshots:
         claims = claims_of(snapshot.route_tables.values(), snapshot.subnets)
@@ -314,12 +324,16 @@ def _disputed_tables(
         for subnet in snapshot.subnets.values():
             claim = claims.claim_on(subnet)
             if claim.table_ids:
-                found.setdefault(subnet.id, {})[claim] = None
+                said_of.setdefault(subnet.id, {})[claim] = None
             if claim.table_ids and claim.by_main and subnet.vpc_id in partial - partial_here:
-                found[subnet.id][claim._replace(by_main=False)] = None
+                said_of[subnet.id][claim._replace(by_main=False)] = None
     claims = claims_of(tables.values(), subnets)
     usual = {subnet.id: (claims.claim_on(subnet),) for subnet in subnets.values()}
-    return {subnet_id: tuple(said) for subnet_id, said in found.items() if tuple(said) != usual[subnet_id]}
+    return {
+        subnet_id: tuple(claims_said)
+        for subnet_id, claims_said in said_of.items()
+        if tuple(claims_said) != usual[subnet_id]
+    }
 
 
 def _partly_listed(snapshot: Snapshot, tables: Mapping[str, RouteTable]) -> set[str]:

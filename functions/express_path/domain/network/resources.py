@@ -260,7 +260,7 @@ class Firewall:
     @property
     def named_endpoint_ids(self) -> frozenset[str]:
         """Every endpoint that the firewall or one of its endpoint associations names."""
-        return frozenset({*self.endpoint_ids, *(each.endpoint_id for each in self.associated)})
+        return frozenset({*self.endpoint_ids, *(association.endpoint_id for association in self.associated)})
 
 
 @dataclass(frozen=True, slots=True)

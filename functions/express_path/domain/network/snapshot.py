@@ -122,8 +122,10 @@ class Snapshot:
 
     def versions_of(self, record: _Record) -> tuple[_Record, ...]:
         """Return every description of a resource, this one first: one, unless accounts disagree about it."""
-        others = self.versions.get(record.arn if isinstance(record, Firewall) else record.id)
-        return (record, *cast("tuple[_Record, ...]", others)) if others else (record,)
+        versions = self.versions.get(_key_of(record))
+        if not versions:
+            return (record,)
+        return (record, *cast("tuple[_Record, ...]", versions))
 
     @property
     def records(self) -> tuple[Mapping[str, Described], ...]:
@@ -132,13 +134,12 @@ class Snapshot:
 
     def described_as(self, chosen: Iterable[Described]) -> "Snapshot":
         """Return the network in which each of these descriptions is the only one of its resource."""
-        by_id = {record.arn if isinstance(record, Firewall) else record.id: record for record in chosen}
-        changed = {
-            kind: {**records, **{key: record for key, record in by_id.items() if key in records}}
-            for kind, records in zip(_KINDS, self.records, strict=True)
-            if records
-        }
-        versions = {key: others for key, others in self.versions.items() if key not in by_id}
+        by_key = {_key_of(record): record for record in chosen}
+        changed = {}
+        for kind, records in zip(_KINDS, self.records, strict=True):
+            if records:
+                changed[kind] = {key: by_key.get(key, record) for key, record in records.items()}
+        versions = {key: descriptions for key, descriptions in self.versions.items() if key not in by_key}
         return replace(self, versions=versions, **cast("Any", changed))
 
     @cached_property
@@ -164,83 +165,82 @@ class Snapshot:
 
         If it is not certain which one is available, of all that may be.
         """
-        found: dict[AttachedVpc, tuple[TransitGatewayAttachment, ...]] = {}
         attachments = (self.transit_gateway_attachments or {}).values()
-        described = {attachment.id: self.versions_of(attachment) for attachment in attachments}
-        may_be_available = {
-            attachment_id: any(version.state in ("", "available") for version in versions)
-            for attachment_id, versions in described.items()
-        }
-        is_available = {
-            attachment_id: all(version.state == "available" for version in versions)
-            for attachment_id, versions in described.items()
-        }
-        for attachment in sorted(
-            attachments, key=lambda each: (not is_available[each.id], not may_be_available[each.id], each.id)
-        ):
+        described, may_be_available, is_available = {}, {}, {}
+        for attachment in attachments:
+            versions = self.versions_of(attachment)
+            described[attachment.id] = versions
+            may_be_available[attachment.id] = any(version.state in ("", "available") for version in versions)
+            is_available[attachment.id] = all(version.state == "available" for version in versions)
+
+        def order(attachment: TransitGatewayAttachment) -> tuple[bool, bool, str]:
+            return not is_available[attachment.id], not may_be_available[attachment.id], attachment.id
+
+        by_vpc: dict[AttachedVpc, tuple[TransitGatewayAttachment, ...]] = {}
+        for attachment in sorted(attachments, key=order):
             if attachment.resource_type != "vpc":
                 continue
             attached = AttachedVpc(attachment.transit_gateway_id, attachment.resource_id)
-            known = found.get(attached, ())
-            is_certain = any(is_available[each.id] for each in known)
+            known = by_vpc.get(attached, ())
+            is_certain = any(is_available[version.id] for version in known)
             if not known or (may_be_available[attachment.id] and not is_certain):
-                found[attached] = (*known, *described[attachment.id])
-        return found
+                by_vpc[attached] = (*known, *described[attachment.id])
+        return by_vpc
 
     @cached_property
     def tables_by_vpc(self) -> Mapping[str, tuple[RouteTable, ...]]:
         """Every description of the route tables of each VPC. One that is associated with a subnet is also of that one's VPC."""
-        found: defaultdict[str, list[RouteTable]] = defaultdict(list)
+        by_vpc: defaultdict[str, list[RouteTable]] = defaultdict(list)
         for table in self.route_tables.values():
             associated = (self.subnets.get(association.subnet_id or "") for association in table.associations)
             for vpc_id in {table.vpc_id, *(subnet.vpc_id for subnet in associated if subnet)}:
-                found[vpc_id] += self.versions_of(table)
-        return {vpc_id: tuple(tables) for vpc_id, tables in found.items()}
+                by_vpc[vpc_id] += self.versions_of(table)
+        return {vpc_id: tuple(tables) for vpc_id, tables in by_vpc.items()}
 
     @cached_property
     def partly_listed_vpcs(self) -> Mapping[str, str]:
         """What shows that the list of a VPC's route tables is partial, by the VPC."""
-        endpoints = [version for each in self.vpc_endpoints.values() for version in self.versions_of(each)]
-        gateways = [version for each in self.nat_gateways.values() for version in self.versions_of(each)]
+        endpoints = [version for listed in self.vpc_endpoints.values() for version in self.versions_of(listed)]
+        gateways = [version for listed in self.nat_gateways.values() for version in self.versions_of(listed)]
         return unlisted_tables(endpoints, gateways, self.route_tables)
 
     @cached_property
     def subnets_by_vpc(self) -> Mapping[str, tuple[str, ...]]:
         """The ids of the subnets of each VPC, sorted."""
-        found: defaultdict[str, list[str]] = defaultdict(list)
+        by_vpc: defaultdict[str, list[str]] = defaultdict(list)
         for subnet_id in sorted(self.subnets):
-            found[self.subnets[subnet_id].vpc_id].append(subnet_id)
-        return {vpc_id: tuple(subnet_ids) for vpc_id, subnet_ids in found.items()}
+            by_vpc[self.subnets[subnet_id].vpc_id].append(subnet_id)
+        return {vpc_id: tuple(subnet_ids) for vpc_id, subnet_ids in by_vpc.items()}
 
     @cached_property
     def attachments_by_vpc(self) -> Mapping[str, tuple[TransitGatewayAttachment, ...]]:
         """The attachments of each VPC, as any account describes them, to transit gateways and to core networks, sorted by id."""
         known = {**(self.transit_gateway_attachments or {}), **(self.core_network_attachments or {})}
-        found: defaultdict[str, list[TransitGatewayAttachment]] = defaultdict(list)
+        by_vpc: defaultdict[str, list[TransitGatewayAttachment]] = defaultdict(list)
         for _, attachment in sorted(known.items()):
             versions = self.versions_of(attachment)
             for vpc_id in {version.resource_id for version in versions if version.resource_type == "vpc"}:
-                found[vpc_id].append(attachment)
-        return {vpc_id: tuple(attachments) for vpc_id, attachments in found.items()}
+                by_vpc[vpc_id].append(attachment)
+        return {vpc_id: tuple(attachments) for vpc_id, attachments in by_vpc.items()}
 
     @cached_property
     def attachment_types(self) -> Mapping[str, frozenset[str]]:
         """The types of each transit gateway attachment that is listed, or that routes name, as any account shows them."""
-        found: defaultdict[str, set[str]] = defaultdict(set)
+        types_of: defaultdict[str, set[str]] = defaultdict(set)
         for attachment in (self.transit_gateway_attachments or {}).values():
-            found[attachment.id] |= {version.resource_type for version in self.versions_of(attachment)}
+            types_of[attachment.id] |= {version.resource_type for version in self.versions_of(attachment)}
         for table in (self.transit_gateway_route_tables or {}).values():
             for version in self.versions_of(table):
                 for attachment_id, resource_type in version.attachment_types.items():
-                    found[attachment_id].add(resource_type)
-        return {attachment_id: frozenset(types) for attachment_id, types in found.items()}
+                    types_of[attachment_id].add(resource_type)
+        return {attachment_id: frozenset(types) for attachment_id, types in types_of.items()}
 
     @cached_property
     def forwarding_subnets(self) -> frozenset[str]:
         """The subnets of the network interfaces that customers own and that forward traffic; empty if one is not shown."""
         interfaces = (self.network_interfaces or {}).values()
         versions = [version for interface in interfaces for version in self.versions_of(interface)]
-        return frozenset(each.subnet_id for each in versions if not (each.source_dest_check or each.is_managed))
+        return frozenset(row.subnet_id for row in versions if not (row.source_dest_check or row.is_managed))
 
     @property
     def own_vpcs(self) -> frozenset[str]:
@@ -253,12 +253,12 @@ class Snapshot:
     @cached_property
     def interfaces_by_name(self) -> Mapping[str, tuple[NetworkInterface, ...]]:
         """Every description of the network interfaces that a route may name, by their ids and those of their instances."""
-        found: defaultdict[str, list[NetworkInterface]] = defaultdict(list)
+        by_name: defaultdict[str, list[NetworkInterface]] = defaultdict(list)
         for interface in (self.network_interfaces or {}).values():
             for version in self.versions_of(interface):
                 for name in {version.id, version.instance_id or version.id}:
-                    found[name].append(version)
-        return {name: tuple(interfaces) for name, interfaces in found.items()}
+                    by_name[name].append(version)
+        return {name: tuple(interfaces) for name, interfaces in by_name.items()}
 
     def is_undisputed(self, record: Described) -> bool:
         """Return whether no account describes a resource differently."""
@@ -271,19 +271,19 @@ class Snapshot:
         the firewall of any account. If accounts disagree about whether a firewall names the endpoint, both may be right
         (https://docs.aws.amazon.com/network-firewall/latest/APIReference/API_CreateVpcEndpointAssociation.html).
         """
-        found: list[Firewall | None] = []
+        firewalls: list[Firewall | None] = []
         is_certain = False
         for firewall in self._firewalls_naming.get(endpoint.id, ()):
-            owners = [each.owner_id for each in firewall.associated if each.endpoint_id == endpoint.id]
+            owners = [row.owner_id for row in firewall.associated if row.endpoint_id == endpoint.id]
             by_association = {self._owns(owner_id, endpoint) for owner_id in owners}
             by_itself = {
                 endpoint.id in version.endpoint_ids and self._owns(firewall.owner_id, endpoint)
                 for version in self.versions_of(firewall)
             }
             if by_association | by_itself != {False}:
-                found.append(firewall)
+                firewalls.append(firewall)
             is_certain |= True in by_association or by_itself == {True}
-        return tuple(found) if is_certain else (*found, None)
+        return tuple(firewalls) if is_certain else (*firewalls, None)
 
     def _owns(self, owner_id: str, endpoint: VpcEndpoint) -> bool | None:
         """Return whether an account owns an endpoint; None if that is not known, because one of the two is not shown."""
@@ -294,12 +294,12 @@ class Snapshot:
     @cached_property
     def _firewalls_naming(self) -> Mapping[str, Sequence[Firewall]]:
         """The firewalls that name each endpoint, by its id, sorted by ARN."""
-        found: dict[str, list[Firewall]] = {}
+        by_endpoint: dict[str, list[Firewall]] = {}
         for _, firewall in sorted((self.firewalls or {}).items()):
             named = frozenset[str]().union(*(version.named_endpoint_ids for version in self.versions_of(firewall)))
             for endpoint_id in named:
-                found.setdefault(endpoint_id, []).append(firewall)
-        return found
+                by_endpoint.setdefault(endpoint_id, []).append(firewall)
+        return by_endpoint
 
     @cached_property
     def proxy_gateway_ids(self) -> Mapping[str, str]:
@@ -342,8 +342,8 @@ class Snapshot:
     @cached_property
     def blocks_of_aws(self) -> frozenset[Cidr]:
         """The blocks in the prefix lists that AWS owns."""
-        lists = (found for found in self.prefix_lists.values() if found.aws_owned)
-        return frozenset(block for found in lists for block in found.cidrs or ())
+        lists = (prefix_list for prefix_list in self.prefix_lists.values() if prefix_list.aws_owned)
+        return frozenset(block for prefix_list in lists for block in prefix_list.cidrs or ())
 
     def shows_ipv6_lists_to(self, account_id: str) -> bool:
         """Return whether an account itself read all IPv6 lists; what another one read may be older. Empty: any account."""
@@ -355,6 +355,11 @@ class Snapshot:
     def offers_express(self) -> bool:
         """Whether the Region has a prefix list of S3 Express, or one that may be."""
         return bool(self.express_prefix_lists or self.doubtful_prefix_lists)
+
+
+def _key_of(record: Described) -> str:
+    """Return what identifies a resource among all of a network."""
+    return record.arn if isinstance(record, Firewall) else record.id
 
 
 @cache

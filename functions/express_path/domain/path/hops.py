@@ -86,12 +86,12 @@ def next_tables_in(tracer: RouteTracer, subnet_id: str, state: TraceState) -> li
     subnet = tracer.snapshot.subnets.get(subnet_id)
     if subnet is None:
         return [None]
-    found: list[NextTable | None] = []
+    next_tables: list[NextTable | None] = []
     for version in tracer.snapshot.versions_of(subnet):
         mode = strictest((state.block_mode, version.block_mode))
         beyond = state._replace(zone=version.availability_zone_id, block_mode=mode)
-        found += [NextTable(table, beyond) if table else None for table in tracer.possible_tables(version)]
-    return found
+        next_tables += [NextTable(table, beyond) if table else None for table in tracer.possible_tables(version)]
+    return next_tables
 
 
 def trace_from(tracer: RouteTracer, next_table: NextTable, addresses: AddressSet) -> Trace:
@@ -106,10 +106,14 @@ def trace_from_any(
 
     unlisted is the note of the outcome for a subnet whose route table is not listed.
     """
-    next_tables = [found for subnet_id in sorted(subnet_ids) for found in next_tables_in(tracer, subnet_id, state)]
-    distinct = {(found.table.id, found.state) if found else None: found for found in next_tables}
+    next_tables = [
+        next_table for subnet_id in sorted(subnet_ids) for next_table in next_tables_in(tracer, subnet_id, state)
+    ]
+    distinct = {
+        (next_table.table.id, next_table.state) if next_table else None: next_table for next_table in next_tables
+    }
     unknown = without_hop(addresses, Reason.UNRESOLVED_EGRESS, unlisted)
-    traces = [trace_from(tracer, found, addresses) if found else unknown for found in distinct.values()]
+    traces = [trace_from(tracer, next_table, addresses) if next_table else unknown for next_table in distinct.values()]
     return alternatives(traces or [unknown])
 
 
@@ -168,11 +172,11 @@ def _end_at_closed_nat_gateway(index: RoutingIndex, subnet: Subnet, route: Route
                 for winner in routed.routes
             )
             unreadable = any(route.may_match(translated.family) for route in index.unreadable)
-            found = routed.addresses if translated is block else routed.addresses.under_nat64()
+            block_addresses = routed.addresses if translated is block else routed.addresses.under_nat64()
             if routed.routes and only_internet and not unreadable:
-                traces.append(terminal(route, found, Reason.DROPPED, closed, is_closed=True))
+                traces.append(terminal(route, block_addresses, Reason.DROPPED, closed, is_closed=True))
             else:
-                traces.append(terminal(route, found, Reason.NAT_GATEWAY))
+                traces.append(terminal(route, block_addresses, Reason.NAT_GATEWAY))
     return join(traces)
 
 
@@ -487,7 +491,7 @@ def _two_armed(tracer: RouteTracer, interface: NetworkInterface) -> str:
     if interface.instance_id is None:
         return ""
     interfaces = (tracer.snapshot.network_interfaces or {}).values()
-    subnets = {other.id: other.subnet_id for other in interfaces if other.instance_id == interface.instance_id}
+    subnets = {sibling.id: sibling.subnet_id for sibling in interfaces if sibling.instance_id == interface.instance_id}
     if interface.instance_id in tracer.snapshot.instances:
         subnets |= tracer.snapshot.instances[interface.instance_id].subnet_of_interface
     for other_id, subnet_id in sorted(subnets.items()):
@@ -597,7 +601,7 @@ def _covers_zone(tracer: RouteTracer, attachment: TransitGatewayAttachment, zone
     covered: list[set[bool]] = []
     for subnet in subnets:
         zones = {version.availability_zone_id for version in tracer.snapshot.versions_of(subnet)} if subnet else {""}
-        covered.append({found in ("", zone) for found in zones})
+        covered.append({version_zone in ("", zone) for version_zone in zones})
     if {True} in covered:
         return {True}
     return {False}.union(*covered)
@@ -668,7 +672,7 @@ def _trace_from_entries(
     destinations = {entry.destination for entry in policy_table.entries if entry.destination}
     # Addresses whose longest destination is the same match the same entries.
     index = RoutingIndex((Route(block, "", TargetKind.UNKNOWN) for block in destinations), {})
-    routed = (found.addresses for block in addresses.blocks() for found in index.split(block))
+    routed = (part.addresses for block in addresses.blocks() for part in index.split(block))
     return join(list(map(partial(_trace_from_entry, tracer, state, policy_table), routed)))
 
 
@@ -691,7 +695,7 @@ def _possible_targets(
 
     The destination of an entry contains the whole block, or none of it.
     """
-    found: dict[str, None] = {}
+    table_ids: dict[str, None] = {}
     of_family = [source for source in sources if source.family is block.family]
     for entry in sorted(policy_table.entries, key=lambda entry: entry.number or 0):
         if entry.destination and not contains(entry.destination, block):
@@ -700,11 +704,11 @@ def _possible_targets(
             continue
         if entry.source and of_family and not any(overlap(entry.source, source) for source in of_family):
             continue
-        found[entry.table_id] = None
+        table_ids[entry.table_id] = None
         matches = entry.source is None or (of_family and all(contains(entry.source, source) for source in of_family))
         if matches and entry.is_certain and entry.number is not None:
-            return list(found), True
-    return list(found), False
+            return list(table_ids), True
+    return list(table_ids), False
 
 
 def _certain_beyond_transit_gateway(outcome: Outcome) -> Outcome:
@@ -774,8 +778,8 @@ def _subnets_that_may_carry(tracer: RouteTracer, attachment: TransitGatewayAttac
         (subnet.id, {version.availability_zone_id == zone for version in tracer.snapshot.versions_of(subnet)})
         for subnet in listed
     ]
-    is_kept = not attachment.appliance_mode and any(found == {True} for _, found in in_zone)
-    return tuple(subnet_id for subnet_id, found in in_zone if True in found) if is_kept else subnet_ids
+    is_kept = not attachment.appliance_mode and any(are_in_zone == {True} for _, are_in_zone in in_zone)
+    return tuple(subnet_id for subnet_id, are_in_zone in in_zone if True in are_in_zone) if is_kept else subnet_ids
 
 
 FOLLOW: Mapping[TargetKind, Follow] = {

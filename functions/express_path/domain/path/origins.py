@@ -87,9 +87,9 @@ class Origins:
 
     def _may_lead_to_transit_gateway(self, table: RouteTable) -> bool:
         """Return whether a path from a table may lead to a transit gateway, at once or beyond other hops."""
-        found = self._distinguishes_zones.get(table.id)
-        if found is None:
+        is_possible = self._distinguishes_zones.get(table.id)
+        if is_possible is None:
             routes = self._indexes.routes_of(table, skip_gateway_endpoints=True)
-            found = any(route.target_kind not in _ENDS for route in routes)
-            self._distinguishes_zones[table.id] = found
-        return found
+            is_possible = any(route.target_kind not in _ENDS for route in routes)
+            self._distinguishes_zones[table.id] = is_possible
+        return is_possible

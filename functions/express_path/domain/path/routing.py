@@ -110,11 +110,11 @@ class GoverningTables:
     @cached_property
     def _governed(self) -> Mapping[str, Sequence[Subnet]]:
         """The subnets by the id of each table that claims them: a change of either table may settle which one it is."""
-        found: defaultdict[str, list[Subnet]] = defaultdict(list)
+        by_table: defaultdict[str, list[Subnet]] = defaultdict(list)
         for subnet in self._snapshot.subnets.values():
             for table in self.claiming_tables(subnet):
-                found[table.id].append(subnet)
-        return dict(found)
+                by_table[table.id].append(subnet)
+        return dict(by_table)
 
 
 def overlap(one: Cidr, other: Cidr) -> bool:

@@ -90,7 +90,9 @@ def different(values: Sequence[str], conditions: Sequence[Condition], effort: Ef
     """
     if len(values) * sum(1 + len(condition.values) for condition in conditions) > _MOST_COMPARISONS:
         return values
-    compared = {tuple(holds(row, (one,), row.values, effort) for row in conditions): one for one in reversed(values)}
+    compared = {
+        tuple(holds(row, (value,), row.values, effort) for row in conditions): value for value in reversed(values)
+    }
     return list(compared.values())
 
 
@@ -117,7 +119,7 @@ def _beside_limits(conditions: Iterable[Condition]) -> Iterator[str]:
     read = {limit for reader, texts in readers if reader for limit in map(reader, texts)}
     limits = sorted(limit for limit in read if limit is not None)
     if limits:
-        between = ((one + other) / 2 for one, other in pairwise(limits))
+        between = ((lower + upper) / 2 for lower, upper in pairwise(limits))
         yield from (f"{number:.15g}" for number in (limits[0] - 1, *limits, *between, limits[-1] + 1))
 
 
@@ -178,10 +180,10 @@ def _around(block: str) -> Iterator[str]:
 
 def _number(text: str) -> float | None:
     try:
-        found = float(text)
+        number = float(text)
     except ValueError:
         return None
-    return found if isfinite(found) else None
+    return number if isfinite(number) else None
 
 
 def _seconds(text: str) -> float | None:
@@ -233,8 +235,8 @@ def _compared(
     read: Callable[[str], float | None], compare: Callable[[float, float], bool]
 ) -> Callable[[str, str], bool]:
     def both(found: str, wanted: str) -> bool:
-        one, other = read(found), read(wanted)
-        return one is not None and other is not None and compare(one, other)
+        left, right = read(found), read(wanted)
+        return left is not None and right is not None and compare(left, right)
 
     return both
 

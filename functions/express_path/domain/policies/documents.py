@@ -151,11 +151,11 @@ def _size(document: object) -> int:
     waiting, size = [document], 0
     while waiting and size <= MOST_VALUES:
         size += 1
-        found = waiting.pop()
-        if isinstance(found, Mapping):
-            waiting += found.values()
-        elif isinstance(found, list):
-            waiting += found
+        value = waiting.pop()
+        if isinstance(value, Mapping):
+            waiting += value.values()
+        elif isinstance(value, list):
+            waiting += value
     return size
 
 

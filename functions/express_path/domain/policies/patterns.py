@@ -110,11 +110,11 @@ def examples(
     listed = sum(len(machine.expected) for machine in machines) // 16
     known = dict.fromkeys(text for text in literals if not frames or any(frame.matches(text) for frame in frames))
     in_order = sorted(known)
-    found: dict[tuple[bool, ...], str] = {}
+    by_ends: dict[tuple[bool, ...], str] = {}
 
     def note(value: str, ends: tuple[bool, ...]) -> None:
         if value and value not in known and (not frames or any(ends[: len(frames)])):
-            found.setdefault(ends, value)
+            by_ends.setdefault(ends, value)
 
     for value in (FILLER, *(machine.shortest for machine in machines)):
         effort.spend(len(value) * len(machines), len(value) * size // 4)
@@ -122,7 +122,7 @@ def examples(
     sets = max(len(frames), 1) * 2 ** len(patterns)
     seen: set[tuple[tuple[int, ...], str]] = set()
     waiting = deque([((1,) * len(machines), "")])
-    while waiting and len(found) < sets:
+    while waiting and len(by_ends) < sets:
         states, value = waiting.popleft()
         effort.spend(listed, listed * size)
         note(value, tuple(bool(state & machine.end) for state, machine in zip(states, machines, strict=True)))
@@ -139,7 +139,7 @@ def examples(
             if key not in seen and (not frames or any(after[: len(frames)])):
                 seen.add(key)
                 waiting.append((after, longer))
-    return [*known, *found.values()]
+    return [*known, *by_ends.values()]
 
 
 _WILD = re.compile(r"[*?]")

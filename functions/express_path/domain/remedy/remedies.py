@@ -207,12 +207,12 @@ def remedy(verdict: Verdict, evaluator: Evaluator | None) -> Remedy | None:
     if verdict.reason is Reason.PARTLY_NAT or is_associated(evaluator.snapshot, table, endpoint):
         return _other_route(verdict, table, evaluator.snapshot, f"gateway endpoint {endpoint.id}", owner)
     concerns = list(network_concerns(evaluator, verdict, table, endpoint, HealSettings()))
-    blockers = [found for found in concerns if found.code is not Blocker.OWNED_BY_IAC]
-    transit = [found for found in blockers if found.code in TRANSIT]
+    blockers = [concern for concern in concerns if concern.code is not Blocker.OWNED_BY_IAC]
+    transit = [concern for concern in blockers if concern.code in TRANSIT]
     if transit:
         return Remedy(_transit_text(table, transit[0]), url=PAGES[verdict.reason])
     if blockers:
-        text = "; ".join(f"{found.evidence} (to fix: {found.fix})" for found in blockers[:MAX_BLOCKERS])
+        text = "; ".join(f"{concern.evidence} (to fix: {concern.fix})" for concern in blockers[:MAX_BLOCKERS])
         text += f"; and {len(blockers) - MAX_BLOCKERS} more" if blockers[MAX_BLOCKERS:] else ""
         return Remedy(f"An endpoint alone does not fix {table.id}: {text}.", url=PRIORITY_PAGE)
     return association([verdict], endpoint, owner_of(endpoint) or owner)

@@ -89,12 +89,12 @@ def read_annotation(text: str) -> Annotation | None:
     if reason is None:
         return None
     said, has_note, _ = text.replace(_FAMILY, "", 1).partition(_NOTE)
-    destination, _, rest = said.partition(_ROUTE)[2].partition(_TARGET)
-    target, _, ids = rest.partition(_TABLE)
-    found = ids.split(_HOP)
+    destination, _, after_target = said.partition(_ROUTE)[2].partition(_TARGET)
+    target, _, ids = after_target.partition(_TABLE)
+    hop_names = ids.split(_HOP)
     if text.endswith(_CUT) and not has_note:
-        found.pop()
-    table_id, *hop_ids = found or [""]
+        hop_names.pop()
+    table_id, *hop_ids = hop_names or [""]
     if not table_id:
         return Annotation(reason)
     others = (Hop(_kind(hop_id), hop_id, "") for hop_id in hop_ids)

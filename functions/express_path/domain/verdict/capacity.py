@@ -32,15 +32,15 @@ def carrying_hops(reason: Reason, path: tuple[Hop, ...]) -> tuple[Hop, ...]:
 
 def capacities(path: tuple[Hop, ...], snapshot: Snapshot) -> list[Capacity]:
     """Return what each NAT gateway and instance on a path can carry, in the order of the hops."""
-    found = []
+    known = []
     for hop in path:
         if hop.kind is TargetKind.NAT_GATEWAY:
             gateway = snapshot.nat_gateways.get(hop.id)
             name = f"{gateway.availability_mode} {gateway.connectivity} NAT gateway" if gateway else "NAT gateway"
-            found.append(Capacity(hop.id, name, NAT_GATEWAY_BASELINE_GBPS, NAT_GATEWAY_PEAK_GBPS))
+            known.append(Capacity(hop.id, name, NAT_GATEWAY_BASELINE_GBPS, NAT_GATEWAY_PEAK_GBPS))
         elif hop.kind is TargetKind.NETWORK_INTERFACE:
             interface = (snapshot.network_interfaces or {}).get(hop.id)
             instance = snapshot.instances.get(interface.instance_id or "") if interface else None
             if instance:
-                found.append(Capacity(hop.id, instance.instance_type, instance.baseline_gbps, instance.peak_gbps))
-    return found
+                known.append(Capacity(hop.id, instance.instance_type, instance.baseline_gbps, instance.peak_gbps))
+    return known

@@ -60,13 +60,13 @@ def worst_decision(trace: Trace, table: RouteTable, parameters: RuleParameters, 
         return is_harmless, SEVERITY_ORDER[outcome.reason], outcome.path, outcome.note
 
     worst = [_WorstOutcome(traced.addresses, min(traced.outcomes, key=severity)) for traced in trace.results]
-    reasons = {found.outcome.reason for found in worst}
+    reasons = {decision.outcome.reason for decision in worst}
     is_partly_nat = Reason.ENDPOINT in reasons and not reasons.isdisjoint(NAT_REASONS)
     if is_partly_nat:
-        worst = [found for found in worst if found.outcome.reason in NAT_REASONS]
+        worst = [decision for decision in worst if decision.outcome.reason in NAT_REASONS]
     if not worst:
         return decision_by(Outcome(Reason.NO_ROUTE), table, parameters)
-    deciding = min(worst, key=lambda found: (severity(found.outcome), found.addresses))
+    deciding = min(worst, key=lambda decision: (severity(decision.outcome), decision.addresses))
     reason = Reason.PARTLY_NAT if is_partly_nat else deciding.outcome.reason
     outcome = deciding.outcome if deciding.outcome.note else replace(deciding.outcome, note=note)
     return decision_by(outcome, table, parameters, reason, deciding.addresses.block.family)
