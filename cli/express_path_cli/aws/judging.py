@@ -59,10 +59,12 @@ def judge(policies: Iterable[Policy], known: KnownContext) -> JudgedPolicies:
                 raise OptionError(policy.fault, "")
             document = parse_policy(policy.holder, policy.document)
             if policy.endpoint_id is None:
-                found = denials(document, known)
+                restricting = denials(document, known)
             else:
-                found = restrictions(document, replace(known, endpoint_id=policy.endpoint_id or known.endpoint_id))
-            judged.append(JudgedPolicy(document, tuple(found)))
+                restricting = restrictions(
+                    document, replace(known, endpoint_id=policy.endpoint_id or known.endpoint_id)
+                )
+            judged.append(JudgedPolicy(document, tuple(restricting)))
         except RecordError as error:
             failures.append(Failure(policy.holder, OptionError(str(error), "")))
         except ExpressPathError as error:

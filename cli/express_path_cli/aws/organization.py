@@ -42,7 +42,7 @@ def read_organization(organizations: "OrganizationsClient") -> Organization:
     """Read the organization of the caller's account. Raise ApiError, and OptionError if it is in none."""
     try:
         with calling("organizations:DescribeOrganization"):
-            found = organizations.describe_organization()["Organization"]
+            organization = organizations.describe_organization()["Organization"]
     except ApiError as error:
         if error.code != "AWSOrganizationsNotInUseException":
             raise
@@ -50,7 +50,7 @@ def read_organization(organizations: "OrganizationsClient") -> Organization:
             "this account is not in an organization",
             "use --profile, with credentials of the management account or of a delegated administrator",
         ) from error
-    return Organization(found["Id"], found["MasterAccountId"])
+    return Organization(organization["Id"], organization["MasterAccountId"])
 
 
 def members_of(organizations: "OrganizationsClient", ou_ids: Sequence[str]) -> list[Member]:
@@ -60,7 +60,7 @@ def members_of(organizations: "OrganizationsClient", ou_ids: Sequence[str]) -> l
     """
     if not ou_ids:
         return active_members(organizations)
-    found: dict[str, Member] = {}
+    members: dict[str, Member] = {}
     for ou_id in ou_ids:
         for parent_id in _with_nested(organizations, ou_id):
             if parent_id != ou_id and parent_id in ou_ids:
@@ -68,8 +68,8 @@ def members_of(organizations: "OrganizationsClient", ou_ids: Sequence[str]) -> l
                     f"--ou {parent_id} is inside {ou_id}",
                     "name units that do not overlap: the StackSets of both would deploy to the same accounts",
                 )
-            found.update((member.id, member) for member in _accounts_in(organizations, parent_id))
-    return sorted(found.values(), key=lambda member: member.id)
+            members.update((member.id, member) for member in _accounts_in(organizations, parent_id))
+    return sorted(members.values(), key=lambda member: member.id)
 
 
 def _accounts_in(organizations: "OrganizationsClient", parent_id: str) -> Iterable[Member]:

@@ -35,18 +35,18 @@ def policies_in_files(files: Iterable[Path]) -> Iterator[Policy]:
 def _in_text(source: str, text: str) -> Iterator[Policy]:
     """Yield the policy of each endpoint in the output of ec2 describe-vpc-endpoints, else the one policy in a text."""
     try:
-        found = json.loads(text)
+        contents = json.loads(text)
     except (ValueError, RecursionError):
-        found = None
-    if isinstance(found, Mapping) and isinstance(found.get("VpcEndpoints"), list):
-        for row in found["VpcEndpoints"]:
+        contents = None
+    if isinstance(contents, Mapping) and isinstance(contents.get("VpcEndpoints"), list):
+        for row in contents["VpcEndpoints"]:
             endpoint = row if isinstance(row, Mapping) else {}
             if str(endpoint.get("ServiceName", S3_EXPRESS)).endswith(S3_EXPRESS):
                 endpoint_id = str(endpoint.get("VpcEndpointId") or "")
                 document = _document(endpoint.get("PolicyDocument"))
                 yield Policy(f"{endpoint_id or 'endpoint'} in {source}", document, endpoint_id=endpoint_id)
     else:
-        yield Policy(source, text if found is None else _document(found, text))
+        yield Policy(source, text if contents is None else _document(contents, text))
 
 
 def _document(found: object, text: str = "") -> str:

@@ -81,24 +81,24 @@ class CheckContext:
 
         Only its names and parameters say what to check. Raise ApiError if that could not be read.
         """
-        found = self.stack()
-        if found is None:
+        stack = self.stack()
+        if stack is None:
             return None
         stacks = self.stacks()
-        error = stacks.refused.get(found.name)
+        error = stacks.refused.get(stack.name)
         if error and not isinstance(error, OptionError):
             raise error
-        return found if any(deployment.stack == found.name for deployment in stacks.values) else None
+        return stack if any(deployment.stack == stack.name for deployment in stacks.values) else None
 
     def _read_template(self) -> Mapping[str, Any]:
         """Read the template that is deployed, with its transforms applied; empty if there is none, or not as JSON."""
         if self.own_stack() is None:
             return {}
         with calling("cloudformation:GetTemplate"):
-            found: Any = self.aws.client("cloudformation").get_template(
+            template: Any = self.aws.client("cloudformation").get_template(
                 StackName=self.stack_name, TemplateStage="Processed"
             )["TemplateBody"]
-        return found if isinstance(found, Mapping) else {}
+        return template if isinstance(template, Mapping) else {}
 
     @property
     def rule_name(self) -> str:
@@ -131,8 +131,8 @@ class CheckContext:
 
     def _installation(self) -> Installation | None:
         """Read what the stack of the rule's function must have, which each sweep checks; None without such a function."""
-        found = self.own_function
-        return read_installation(self.aws, found.environment.get("STACK_ID", "")) if found else None
+        function = self.own_function
+        return read_installation(self.aws, function.environment.get("STACK_ID", "")) if function else None
 
     def deployed(self, logical_id: str) -> Mapping[str, Any]:
         """Return the properties of a resource in the deployed template, with what its mappings say; empty without it."""
@@ -142,8 +142,8 @@ class CheckContext:
             names = node.get("Fn::FindInMap")
             return template["Mappings"][names[0]][names[1]][names[2]] if names else node
 
-        found = template.get("Resources", {}).get(logical_id, {}).get("Properties", {})
-        properties: Mapping[str, Any] = json.loads(json.dumps(found), object_hook=inserted)
+        described = template.get("Resources", {}).get(logical_id, {}).get("Properties", {})
+        properties: Mapping[str, Any] = json.loads(json.dumps(described), object_hook=inserted)
         return properties
 
     def output(self, name: str) -> str:

@@ -163,5 +163,5 @@ def _print_line(console: Console, *parts: Text) -> None:
 def summary(found: Checkup, *, show_all: bool) -> str:
     """Return the number of checks that passed, and a conclusion."""
     passed = sum(check.result.state is CheckState.OK for check in found.checks)
-    rest = "" if show_all else "; --all lists them"
-    return f"{count_text(passed, 'check')} passed{rest}. {_CONCLUSIONS[found.exit_status]}"
+    hint = "" if show_all else "; --all lists them"
+    return f"{count_text(passed, 'check')} passed{hint}. {_CONCLUSIONS[found.exit_status]}"

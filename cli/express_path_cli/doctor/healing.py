@@ -114,11 +114,11 @@ def check_exceptions(subnet_ids: Sequence[str], rule: str) -> CheckResult:
     if not subnet_ids:
         return ok("no subnet has a remediation exception")
     cleared = sorted(subnet_ids)[:MAX_CLEARED]
-    rest = f" and {len(subnet_ids) - len(cleared)} more" if len(subnet_ids) > len(cleared) else ""
+    more = f" and {len(subnet_ids) - len(cleared)} more" if len(subnet_ids) > len(cleared) else ""
     keys = shlex.join(f"ResourceType=AWS::EC2::Subnet,ResourceId={subnet_id}" for subnet_id in cleared)
     return warn(
         f"{count_text(len(subnet_ids), 'subnet')} with a remediation exception, usually because heals failed too "
-        f"often: {', '.join(cleared)}{rest}",
+        f"often: {', '.join(cleared)}{more}",
         "find the cause with express-path explain, fix it, and delete the exceptions; after that, start the heals: "
         "express-path start",
         f"aws configservice delete-remediation-exceptions --config-rule-name {shlex.quote(rule)} --resource-keys {keys}",
@@ -183,8 +183,8 @@ def count_running_automations(ssm: "SSMClient") -> int:
 def read_calendar(ssm: "SSMClient", name: str) -> Calendar | None:
     """Read the state of a change calendar, or return None if it does not exist. Raise ApiError."""
     with Expecting("InvalidDocument"), calling("ssm:GetCalendarState"):
-        found = ssm.get_calendar_state(CalendarNames=[name])
-        return Calendar(found["State"], found.get("NextTransitionTime", ""))
+        answer = ssm.get_calendar_state(CalendarNames=[name])
+        return Calendar(answer["State"], answer.get("NextTransitionTime", ""))
     return None
 
 
@@ -197,8 +197,8 @@ def mode(context: CheckContext) -> CheckResult:
 def stop(context: CheckContext) -> CheckResult | None:
     """Return whether somebody stopped all heals."""
     with Expecting("ResourceNotFoundException"):
-        found = read_stop(context.aws.dynamodb, needed(context.output("LedgerTableName")))
-        return check_stop(found.stop if found else None)
+        record = read_stop(context.aws.dynamodb, needed(context.output("LedgerTableName")))
+        return check_stop(record.stop if record else None)
     return None  # the question about the ledger reports it
 
 
@@ -309,16 +309,16 @@ def endpoint_service(context: CheckContext) -> CheckResult:
     https://docs.aws.amazon.com/AWSEC2/latest/APIReference/API_DescribeVpcEndpointServices.html
     """
     gateways = [{"Name": "service-type", "Values": ["Gateway"]}]
-    found = pages(context.aws.ec2, "ec2", "describe_vpc_endpoint_services", "ServiceDetails", Filters=gateways)
-    names = (row["ServiceName"] for row in found)
+    services = pages(context.aws.ec2, "ec2", "describe_vpc_endpoint_services", "ServiceDetails", Filters=gateways)
+    names = (row["ServiceName"] for row in services)
     return check_service(next((name for name in names if is_express_service(name, context.aws.region)), None))
 
 
 def endpoint_quota(context: CheckContext) -> CheckResult:
     """Return whether another endpoint can be created."""
     gateways = [{"Name": "vpc-endpoint-type", "Values": ["Gateway"]}]
-    found = pages(context.aws.ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=gateways)
-    used = sum(counts_against_quota(str(row.get("State"))) for row in found)
+    endpoints = pages(context.aws.ec2, "ec2", "describe_vpc_endpoints", "VpcEndpoints", Filters=gateways)
+    used = sum(counts_against_quota(str(row.get("State"))) for row in endpoints)
     return check_quota(used, read_quota(context.aws, ENDPOINT_QUOTA))
 
 

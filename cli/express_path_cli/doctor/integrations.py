@@ -27,13 +27,13 @@ _EVENT_RULE = "express-path-security-hub"
 def security_hub(context: CheckContext) -> CheckResult | None:
     """Return whether the integration gets events and processes them, and its alarms tell if not; None without it."""
     bus = needed(context.output("EventBusName"))
-    found = read_event_rule(context.aws.events, _EVENT_RULE, bus)
+    event_rule = read_event_rule(context.aws.events, _EVENT_RULE, bus)
     stack_name = _stack_name(context, bus)
-    if found is None and not stack_name:
+    if event_rule is None and not stack_name:
         return None  # not deployed
-    queue = next((target for target in found.targets if ":sqs:" in target), "") if found else ""
+    queue = next((target for target in event_rule.targets if ":sqs:" in target), "") if event_rule else ""
     problems = [
-        event_rule_problem(_EVENT_RULE, found, queue or "a queue"),
+        event_rule_problem(_EVENT_RULE, event_rule, queue or "a queue"),
         *_alarm_problems(context, stack_name),
         *_hub_problems(context),
         *(_queue_problems(context, queue) if queue else ()),
@@ -50,8 +50,8 @@ def _stack_name(context: CheckContext, bus: str) -> str:
     cloudformation = context.aws.client("cloudformation")
     for physical_id in (f"{bus}|{_EVENT_RULE}", _EVENT_RULE):
         with Expecting("ValidationError"), calling("cloudformation:DescribeStackResources"):  # it is of no stack
-            found = cloudformation.describe_stack_resources(PhysicalResourceId=physical_id)["StackResources"]
-            return str(found[0]["StackName"])
+            resources = cloudformation.describe_stack_resources(PhysicalResourceId=physical_id)["StackResources"]
+            return str(resources[0]["StackName"])
     return ""
 
 
@@ -104,8 +104,8 @@ def _attributes(context: CheckContext, arn: str) -> Mapping[str, str] | None:
             url = sqs.get_queue_url(QueueName=_name(arn))["QueueUrl"]
         with calling("sqs:GetQueueAttributes"):
             names = ["ApproximateNumberOfMessages", "RedrivePolicy"]
-            found: Mapping[str, str] = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
-            return found
+            attributes: Mapping[str, str] = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=names)["Attributes"]
+            return attributes
     return None
 
 

@@ -39,11 +39,11 @@ class Probe:
 def _entries(aws: Aws) -> str:
     """Read the entries of the S3 Express prefix list, or of any other in the Region."""
     lists = pages(aws.ec2, "ec2", "describe_prefix_lists", "PrefixLists")
-    found = sorted(lists, key=lambda row: not is_express_service(row["PrefixListName"], aws.region))
-    if not found:
+    prefix_lists = sorted(lists, key=lambda row: not is_express_service(row["PrefixListName"], aws.region))
+    if not prefix_lists:
         return "there is no prefix list to try it with"
     with calling("ec2:GetManagedPrefixListEntries"):
-        aws.ec2.get_managed_prefix_list_entries(PrefixListId=found[0]["PrefixListId"], MaxResults=1)
+        aws.ec2.get_managed_prefix_list_entries(PrefixListId=prefix_lists[0]["PrefixListId"], MaxResults=1)
     return ""
 
 
@@ -52,11 +52,11 @@ def _describe_first(kind: str, aws: Aws) -> str:
     client = aws.client("network-firewall")
     name = "".join(part.capitalize() for part in kind.split("_"))
     with calling(f"network-firewall:List{name}s"):
-        found = getattr(client, f"list_{kind}s")(MaxResults=1)[f"{name}s"]
-    if not found:
+        listed = getattr(client, f"list_{kind}s")(MaxResults=1)[f"{name}s"]
+    if not listed:
         return f"there is no {kind.replace('_', ' ').replace('vpc', 'VPC')} to try it with"
     with calling(f"network-firewall:Describe{name}"):
-        getattr(client, f"describe_{kind}")(**{f"{name}Arn": found[0][f"{name}Arn"]})
+        getattr(client, f"describe_{kind}")(**{f"{name}Arn": listed[0][f"{name}Arn"]})
     return ""
 
 
@@ -85,8 +85,8 @@ def _first_associated(aws: Aws, field: str, action: str, read: Callable[[str], N
     """Read the first table that a transit gateway attachment names in this field of its association."""
     limits = {"MaxItems": 100}
     operation, rows = "describe_transit_gateway_attachments", "TransitGatewayAttachments"
-    found = pages(aws.ec2, "ec2", operation, rows, PaginationConfig=limits)
-    attachments: list[Mapping[str, Mapping[str, str]]] = list(found)
+    answers = pages(aws.ec2, "ec2", operation, rows, PaginationConfig=limits)
+    attachments: list[Mapping[str, Mapping[str, str]]] = list(answers)
     tables = [table_id for row in attachments if (table_id := (row.get("Association") or {}).get(field))]
     if not tables:
         kind = "policy table of a transit gateway" if field == "TransitGatewayPolicyTableId" else "transit gateway"

@@ -219,18 +219,18 @@ def stack(context: CheckContext) -> CheckResult:
     A stack that only looks like one of express-path fails, because `heal`, `undo`, and `start` do not use it. Nor does any
     other question.
     """
-    found = context.stack()
-    if found:
-        answer = check_stack(found.name, found.status, found.reason)
+    described_stack = context.stack()
+    if described_stack:
+        answer = check_stack(described_stack.name, described_stack.status, described_stack.reason)
         if answer.state is CheckState.FAIL or context.own_stack():
             return answer
-        error = context.stacks().refused.get(found.name)
+        error = context.stacks().refused.get(described_stack.name)
         if isinstance(error, OptionError):
             return fail(str(error), error.hint)
         if answer.state is CheckState.WARN:  # while it is created, it has no outputs
             return answer
         return fail(
-            f"stack {found.name} is not a stack of express-path: it does not have the outputs of one",
+            f"stack {described_stack.name} is not a stack of express-path: it does not have the outputs of one",
             "use --stack with the name of the stack of express-path, or deploy it under another name",
         )
     needed(context.rule)
@@ -243,26 +243,26 @@ def stack(context: CheckContext) -> CheckResult:
 def decoys(context: CheckContext) -> CheckResult:
     """Return whether other stacks look like one of express-path, and are none."""
     refused = {name: error for name, error in context.stacks().refused.items() if name != context.stack_name}
-    others = [one_line(error) for error in in_few_lines(refused)]
-    if not others:
+    lines = [one_line(error) for error in in_few_lines(refused)]
+    if not lines:
         return ok("no other stack has the outputs of express-path without its resources")
-    return warn("; ".join(others), "heal, undo, and start do not use these stacks")
+    return warn("; ".join(lines), "heal, undo, and start do not use these stacks")
 
 
 def rule(context: CheckContext) -> CheckResult:
     """Return whether the rule is deployed and active."""
-    found = context.rules()
-    if not found:
+    rules = context.rules()
+    if not rules:
         nothing = "" if context.stack() else f"nothing is deployed here: there is no stack {context.stack_name}, and "
         return fail(f"{nothing}rule {context.rule_name} is not deployed", "deploy the stack", "sam deploy --guided")
-    return check_state(found[0].name, found[0].state, tuple(other.name for other in found[1:]))
+    return check_state(rules[0].name, rules[0].state, tuple(further.name for further in rules[1:]))
 
 
 def last_run(context: CheckContext) -> CheckResult:
     """Return when the rule last ran."""
-    found, times = needed(context.rule), context.times()
+    rule, times = needed(context.rule), context.times()
     activity = None if times.invoked or context.function_account else context.activity()
-    return check_run(found.name, times, activity, found.period, context.now)
+    return check_run(rule.name, times, activity, rule.period, context.now)
 
 
 def last_error(context: CheckContext) -> CheckResult | None:
@@ -303,9 +303,9 @@ def read_and_check_function(context: CheckContext, name: str) -> CheckResult:
 
 def errors(context: CheckContext) -> CheckResult:
     """Return whether the function's invocations fail."""
-    found = needed(context.own_function)
-    failures = read_failures(context.aws.client("logs"), found.log_group, context.now)
-    return check_activity(context.activity(), failures, found.log_group)
+    function = needed(context.own_function)
+    failures = read_failures(context.aws.client("logs"), function.log_group, context.now)
+    return check_activity(context.activity(), failures, function.log_group)
 
 
 def alarm_topic(context: CheckContext) -> CheckResult:

@@ -122,7 +122,7 @@ def _explain_saved(file: Path, named: str, form: TextFormat) -> None:
     console, shown = _console(), worst_first(rows)
     for row in shown[:MOST_SUBNETS]:
         console.print(Group(*_verdict(row, ()), *_heading("Path")))
-        for path in (row.path, *(other.hops for other in row.other_paths)):
+        for path in (row.path, *(traffic_path.hops for traffic_path in row.other_paths)):
             console.print(_line(escape(" -> ".join(f"{hop.destination} {hop.id}" for hop in path) or "none"), 2))
         console.print(Group(*_remedy(row), *_code(row)), soft_wrap=True)
         console.print()

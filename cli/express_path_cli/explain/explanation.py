@@ -313,8 +313,8 @@ def _explained(
 def _proxies(snapshot: Snapshot, vpc_id: str) -> Iterator[str]:
     """Yield a note on each NAT/Proxy firewall with an endpoint or a NAT gateway in the VPC."""
     endpoints = [endpoint for endpoint in snapshot.vpc_endpoints.values() if endpoint.vpc_id == vpc_id]
-    found = [firewall for endpoint in endpoints for firewall in snapshot.firewalls_of(endpoint)]
-    arns = {firewall.arn for firewall in found if firewall and firewall.is_proxy}
+    firewalls = [firewall for endpoint in endpoints for firewall in snapshot.firewalls_of(endpoint)]
+    arns = {firewall.arn for firewall in firewalls if firewall and firewall.is_proxy}
     arns |= {gateway.proxy_firewall_arn for gateway in snapshot.nat_gateways.values() if gateway.vpc_id == vpc_id} - {
         ""
     }

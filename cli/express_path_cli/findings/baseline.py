@@ -309,9 +309,9 @@ def comparison_lines(comparison: Comparison, most: int | None = None) -> Iterato
         Mark.FIXED: [(_gone(past), past.finding.subnet_id) for past in comparison.fixed],
         Mark.UNKNOWN: [(_gone(past), past.finding.subnet_id) for past in comparison.unknown],
     }
-    for mark, found in kinds.items():
+    for mark, subnets in kinds.items():
         by_table: defaultdict[str, list[str]] = defaultdict(list)
-        for where, subnet_id in found:
+        for where, subnet_id in subnets:
             by_table[where].append(subnet_id)
         lines = [
             f"{mark}: {where}: {ids[0] if len(ids) == 1 else count_text(len(ids), 'subnet')}"

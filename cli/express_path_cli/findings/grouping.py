@@ -49,11 +49,11 @@ def owners_of(rows: Iterable[Row], grouping: Grouping) -> Mapping[tuple[str, str
     tables: defaultdict[tuple[str, ...], list[Row]] = defaultdict(list)
     for row in rows:
         tables[row.account_id, row.region, row.vpc_id, row.route_table_id or row.subnet_id].append(row)
-    found = {}
+    owners = {}
     for table in tables.values():
         values = tuple(_value(table, key) for key in grouping.tag_keys) or (table[0].account_id,)
-        found.update({row.key: values for row in table})
-    return found
+        owners.update({row.key: values for row in table})
+    return owners
 
 
 def _value(rows: Sequence[Row], key: str) -> str | None:
@@ -106,17 +106,17 @@ def groups(rows: Sequence[Row], grouping: Grouping) -> list[Group]:
     owners, members = owners_of(rows, grouping), dict[Values, list[Row]]()
     for row in rows:
         members.setdefault(owners[row.key], []).append(row)
-    found = [_group(values, here) for values, here in members.items()]
+    unsorted = [_group(values, here) for values, here in members.items()]
     return sorted(
-        found, key=lambda group: (-group.flagged, -group.dropped, -group.unresolved, owner_text(group.values))
+        unsorted, key=lambda group: (-group.flagged, -group.dropped, -group.unresolved, owner_text(group.values))
     )
 
 
 def _group(values: Values, rows: Sequence[Row]) -> Group:
     flagged = [row for row in rows if row.is_flagged]
-    others = Counter(row.reason for row in rows if not row.is_flagged)
+    reasons = Counter(row.reason for row in rows if not row.is_flagged)
     tables = {(row.region, row.vpc_id, row.route_table_id) for row in flagged}
-    return Group(values, rows, len(flagged), others[Reason.DROPPED], others[Reason.UNRESOLVED_EGRESS], len(tables))
+    return Group(values, rows, len(flagged), reasons[Reason.DROPPED], reasons[Reason.UNRESOLVED_EGRESS], len(tables))
 
 
 def group_record(group: Group, grouping: Grouping) -> Record:

@@ -64,7 +64,7 @@ class Hub:
 
 def hubs_of(views: Sequence[View]) -> list[Hub]:
     """Return the hubs of the networks that were read, without the number of subnets."""
-    found = []
+    hubs = []
     for tracer in {id(view.tracer): view.tracer for view in views}.values():
         snapshot = tracer.snapshot
         for vpc_id in sorted({endpoint.vpc_id for endpoint in snapshot.vpc_endpoints.values()}):
@@ -76,8 +76,8 @@ def hubs_of(views: Sequence[View]) -> list[Hub]:
                 tables[way][cut.route_table_id] = cut.is_certain
             for way, certainty in tables.items():
                 is_certain = any(certainty.values())
-                found.append(Hub(account_id, snapshot.region, vpc_id, tuple(certainty), *way, is_certain))
-    return found
+                hubs.append(Hub(account_id, snapshot.region, vpc_id, tuple(certainty), *way, is_certain))
+    return hubs
 
 
 def selected_hubs(hubs: Sequence[Hub], rows: Sequence[Row], selection: Selection) -> list[Hub]:
@@ -94,8 +94,8 @@ def selected_hubs(hubs: Sequence[Hub], rows: Sequence[Row], selection: Selection
             if any({hub.attachment_id, hub.endpoint_id} <= ids for ids in paths):
                 numbers[hub] += 1
     vpc_ids = {row.vpc_id for row in rows}
-    found = [replace(hub, subnets=number) for hub, number in numbers.items()]
-    return sorted((hub for hub in found if not selection.options or hub.subnets or hub.vpc_id in vpc_ids), key=_order)
+    counted = [replace(hub, subnets=number) for hub, number in numbers.items()]
+    return sorted((hub for hub in counted if not selection.options or hub.subnets or hub.vpc_id in vpc_ids), key=_order)
 
 
 def _order(hub: Hub) -> tuple[bool, int, str, str, str, str]:

@@ -386,7 +386,7 @@ def _row(row: _Row | _ChangedRow, remedies: Sequence[Remedy]) -> Row:
         vpc_name=row.names.vpc,
         tags=row.tags,
         table_tags=row.table_tags,
-        other_paths=tuple(TrafficPath(other.reason, _hops(other.path)) for other in row.other_paths),
+        other_paths=tuple(TrafficPath(other_path.reason, _hops(other_path.path)) for other_path in row.other_paths),
         remedy=None if row.change is None else remedies[row.change],
         baseline=row.baseline,
         address=row.address or "",
@@ -447,8 +447,8 @@ def _comparison(earlier: _Scan, rows: Sequence[Row]) -> Comparison:
     by_key = {row.key: row for row in rows}
     past = [
         PastFinding(row.finding, row.vpc_id, mark, by_key.get(row.finding[:3]), _cause(row.cause))
-        for mark, found in zip(PAST, (earlier.fixed or (), earlier.unknown, earlier.replaced), strict=True)
-        for row in found
+        for mark, past_rows in zip(PAST, (earlier.fixed or (), earlier.unknown, earlier.replaced), strict=True)
+        for row in past_rows
     ]
     return Comparison(
         [row for row in rows if row.baseline is Mark.NEW],

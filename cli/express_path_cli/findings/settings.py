@@ -107,9 +107,9 @@ class Settings:
 
     def _notes(self, rows: Sequence[Row], today: date) -> Iterator[str]:
         for entry in self.entries:
-            found = count_text(sum(map(entry.matches, rows)), "finding")
+            findings = count_text(sum(map(entry.matches, rows)), "finding")
             verb = "no longer ignores" if entry.ignored.expires < today else "ignores"
-            yield f"the entry for {entry} {verb} {found} of this scan: {entry.ignored}"
+            yield f"the entry for {entry} {verb} {findings} of this scan: {entry.ignored}"
 
 
 class Applied(NamedTuple):
@@ -184,7 +184,7 @@ class _File(Struct, forbid_unknown_fields=True):
 def _settings(file: Path) -> Settings:
     """Return what a file says. Raise OptionError for a fault, which it names."""
     try:
-        found = toml.decode(file.read_bytes(), type=_File)
+        contents = toml.decode(file.read_bytes(), type=_File)
     except OSError as error:
         raise OptionError(f"{file}: {error.strerror}", "make it readable") from error
     except ValidationError as error:
@@ -192,13 +192,13 @@ def _settings(file: Path) -> Settings:
     except (ValueError, RecursionError) as error:
         raise OptionError(f"{file} is not valid TOML: {error}", "see https://toml.io") from error
     parameters: dict[str, SetParameter] = {}
-    for place, entry in enumerate(found.parameter):
+    for place, entry in enumerate(contents.parameter):
         where = f"{file}: parameter[{place}]"
         if entry.name in parameters:
             raise OptionError(f"{where}.name: {entry.name} is set twice", "leave one of the entries out")
         parameters[entry.name] = _parameter(where, entry)
-    entries = tuple(_entry(f"{file}: ignore[{place}]", entry) for place, entry in enumerate(found.ignore))
-    names = {key: _in_line(name) for key, name in found.accounts.items()}
+    entries = tuple(_entry(f"{file}: ignore[{place}]", entry) for place, entry in enumerate(contents.ignore))
+    names = {key: _in_line(name) for key, name in contents.accounts.items()}
     return Settings(file, tuple(parameters.values()), entries, names)
 
 

@@ -111,13 +111,13 @@ class _Split:
             if row.remedy and row.remedy.endpoint:
                 rows[fix_key(row)].append(row)
         for key, unordered in rows.items():
-            found = worst_first(unordered)
-            owners = {str(row.route_table_id): self._owners[row.key] for row in found}
+            sharing = worst_first(unordered)
+            owners = {str(row.route_table_id): self._owners[row.key] for row in sharing}
             counts = Counter(owners.values())
             # The owner of the most tables creates the endpoint: of several the first, and nobody only if there is no other.
             creator = min(counts, key=lambda values: (None in values, -counts[values], owner_text(values)))
-            if found[0].remedy and found[0].remedy.endpoint:
-                yield key, _SharedEndpoint(found[0].remedy.endpoint, found, owners, creator)
+            if sharing[0].remedy and sharing[0].remedy.endpoint:
+                yield key, _SharedEndpoint(sharing[0].remedy.endpoint, sharing, owners, creator)
 
     def _files_of(self, values: Values, rows: Sequence[Row]) -> Iterator[tuple[str, str]]:
         patches = {
@@ -126,14 +126,14 @@ class _Split:
             if values in shared.owners.values()
         }
         shown = [replace(row, remedy=patches[key].remedy) if (key := fix_key(row)) in patches else row for row in rows]
-        own = replace(self._result, rows=shown, unlisted=(), comparison=None)
+        result = replace(self._result, rows=shown, unlisted=(), comparison=None)
         name = self._names[values]
         places: defaultdict[str, list[_Patch]] = defaultdict(list)
         for patch in patches.values():
             places[_file_name(f"{patch.account_id}-{patch.region}") + _SECOND * patch.waits].append(patch)
         files = {f"{place}/{file}": text for place, here in places.items() for file, text in _files_of_place(here)}
-        yield f"{name}/{TICKET}", "\n".join(_ticket(own, owner_text(values), self._grouping.tag_keys, files))
-        yield f"{name}/{SUBNETS}", "".join(as_csv(own))
+        yield f"{name}/{TICKET}", "\n".join(_ticket(result, owner_text(values), self._grouping.tag_keys, files))
+        yield f"{name}/{SUBNETS}", "".join(as_csv(result))
         for file, text in files.items():
             yield f"{name}/{file}", text
 
@@ -146,12 +146,12 @@ class _Split:
         """Return what an owner does about its route tables, with patches for these alone."""
         mine = [row for row in shared.rows if shared.owners[str(row.route_table_id)] == values]
         owned = next((row.remedy.owner for row in shared.rows if row.remedy and row.remedy.owner), "")
-        remedy, others = association(mine, shared.endpoint, owned), shared.others(values)
-        if not others or not remedy.patches:
+        remedy, other_owners = association(mine, shared.endpoint, owned), shared.others(values)
+        if not other_owners or not remedy.patches:
             return remedy
         patches = {name: patch for name, patch in remedy.patches.items() if name != "cloudFormation"}
         if shared.creator == values:
-            listed = ", ".join(map(self._owner, others))
+            listed = ", ".join(map(self._owner, other_owners))
             after = f" {listed} also have route tables that need it; the CloudFormation template has these, too."
             patches = {**association(shared.rows, shared.endpoint, owned).patches, **patches}
             return replace(_with_words(remedy, after=after), patches=patches)
@@ -226,8 +226,8 @@ def _with_words(remedy: Remedy, before: str = "", after: str = "") -> Remedy:
 
 def _ticket(own: Result, owner: str, tag_keys: Sequence[str], files: Iterable[str]) -> Iterator[str]:
     """Yield the lines of a ticket, as plain text. own: the rows of one owner. files: what is beside the ticket."""
-    found = worklist([row for row in own.rows if not row.ignored])
-    fixes = fixes_of(found.flagged)
+    to_do = worklist([row for row in own.rows if not row.ignored])
+    fixes = fixes_of(to_do.flagged)
     yield from (f"Paths to S3 Express One Zone: {_unlinked(owner)}", "", _WHY, "")
     yield from map(_unlinked, own.settings)
     yield from (f"Scan of {own.made_at:%Y-%m-%d %H:%M} UTC. {_unlinked(own.summary)}", "")
@@ -253,8 +253,8 @@ def _ticket(own: Result, owner: str, tag_keys: Sequence[str], files: Iterable[st
         )
         yield ""
     for title, items in {
-        "AWS drops the traffic": found.dropped,
-        "The path could not be followed": found.unresolved,
+        "AWS drops the traffic": to_do.dropped,
+        "The path could not be followed": to_do.unresolved,
     }.items():
         if items:
             notes = (f"- {item.first.route_table_id or item.first.vpc_id}: {item.first.note}" for item in items)
@@ -328,12 +328,12 @@ def _folder_names(owners: Iterable[Values]) -> dict[Values, str]:
     """
     texts = {values: "/".join(UNOWNED if value is None else value for value in values) for values in owners}
     alike = Counter(_file_name(text).casefold() for text in texts.values())
-    found = {}
+    names = {}
     for values, text in texts.items():
         name = _file_name(text)
         is_free = alike[name.casefold()] == 1 and name.casefold() not in _WRITTEN and not _HASHED.fullmatch(name)
-        found[values] = name if name == text and is_free else f"{name}-{_digest(values)}"
-    return found
+        names[values] = name if name == text and is_free else f"{name}-{_digest(values)}"
+    return names
 
 
 def _digest(values: Values) -> str:

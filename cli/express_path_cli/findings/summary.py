@@ -79,10 +79,10 @@ def _through_nats(found: Worklist, total: int) -> Iterator[str]:
 
 
 def _flagged_otherwise(found: Worklist, total: int) -> Iterator[str]:
-    others = [item for item in found.flagged if item.first.reason not in CROSSES_NAT]
-    if others:
-        reasons = ", ".join(dict.fromkeys(item.first.reason for item in others))
-        yield f"NON_COMPLIANT for another reason ({reasons}): {_part(others, total)}."
+    items = [item for item in found.flagged if item.first.reason not in CROSSES_NAT]
+    if items:
+        reasons = ", ".join(dict.fromkeys(item.first.reason for item in items))
+        yield f"NON_COMPLIANT for another reason ({reasons}): {_part(items, total)}."
 
 
 def _part(items: Sequence[WorkItem], total: int) -> str:

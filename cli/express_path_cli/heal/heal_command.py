@@ -99,13 +99,13 @@ def _deployment(here: AccountRegion, stack: str | None, profile: str | None) -> 
     Raise LocatedError, and OptionError if it is not clear which stack heals.
     """
     with locating_errors(here):
-        found = own_stacks(here, profile)
-    named = [row for row in found.values if stack in (None, row.stack)]
+        stacks = own_stacks(here, profile)
+    named = [row for row in stacks.values if stack in (None, row.stack)]
     if len(named) > 1:
         raise OptionError(
             f"several stacks heal in {here}: {', '.join(sorted(row.stack for row in named))}", "select one with --stack"
         )
-    refused = in_few_lines({name: error for name, error in found.refused.items() if stack in (None, name)})
+    refused = in_few_lines({name: error for name, error in stacks.refused.items() if stack in (None, name)})
     if not named and refused:
         raise refused[0]
     if stack and not named:
@@ -130,13 +130,13 @@ def _flagged_here(
     flagged: Sequence[FindingId], here: AccountRegion, command: str, profile: str | None
 ) -> Iterator[str]:
     """Yield the subnets of this account and Region in a scan, and say how to heal those of others."""
-    others: Counter[tuple[str, str]] = Counter()
+    elsewhere: Counter[tuple[str, str]] = Counter()
     for row in flagged:
         if (row.account_id, row.region) == (here.account_id, here.aws.region):
             yield row.subnet_id
         else:
-            others[row.account_id, row.region] += 1
-    for (account_id, region), number in sorted(others.items()):
+            elsewhere[row.account_id, row.region] += 1
+    for (account_id, region), number in sorted(elsewhere.items()):
         is_ours = account_id == here.account_id
         selected = options.as_command_line({"--region": region, "--profile": profile if is_ours else None})
         run = "run" if is_ours else "with credentials of that account, run"

@@ -33,9 +33,10 @@ def plan_locally(network: LiveNetwork, targets: Sequence[TableTarget], *, dry_ru
 
     The plans are those of the runbook with default settings. Nothing is recorded, and nothing is changed.
     """
-    local_plans = {
-        subnet_id: network.plan_heal(subnet_id) for table in targets for subnet_id in table.planned_subnet_ids
-    }
+    local_plans = {}
+    for table in targets:
+        for subnet_id in table.planned_subnet_ids:
+            local_plans[subnet_id] = network.plan_heal(subnet_id)
     answers = {subnet_id: _answer(local_plan.plan) for subnet_id, local_plan in local_plans.items()}
     tables = table_plans(targets, answers)
     echo(f"no stack of express-path was found in {network.account_region}")
@@ -47,14 +48,19 @@ def plan_locally(network: LiveNetwork, targets: Sequence[TableTarget], *, dry_ru
     for line in (*breaks(tables), sums(tables)):
         echo(line)
     patches = list(_patches(network, tables, local_plans))
-    echo("nothing was changed" + ("; to make these changes:" if patches else ""))
-    for patch in patches:
-        echo(patch)
+    if patches:
+        echo("nothing was changed; to make these changes:")
+        for patch in patches:
+            echo(patch)
+    else:
+        echo("nothing was changed")
     failures = dict.fromkeys(one_line(local_plan.failure) for local_plan in local_plans.values() if local_plan.failure)
     for failure in failures:
         say(failure)
-    unhealed = not dry_run and any(table.change for table in tables)
-    return UNDETERMINED if failures or unhealed else BLOCKED if any(plan.blocked for plan in tables) else 0
+    is_unhealed = not dry_run and any(table.heal for table in tables)
+    if failures or is_unhealed:
+        return UNDETERMINED
+    return BLOCKED if any(plan.blocked for plan in tables) else 0
 
 
 def _answer(plan: Plan) -> PlanAnswer:
@@ -64,12 +70,14 @@ def _answer(plan: Plan) -> PlanAnswer:
 
 def _patches(network: LiveNetwork, plans: Iterable[TablePlan], local_plans: Mapping[str, LocalPlan]) -> Iterator[str]:
     """Yield the changes for each tool. Route tables that need the same endpoint are changed together."""
-    changes: defaultdict[tuple[str, str, str], list[LocalPlan]] = defaultdict(list)
+    same_endpoint: defaultdict[tuple[str, str, str], list[LocalPlan]] = defaultdict(list)
     for plan in plans:
-        if plan.change:
-            found = local_plans[plan.change.subnet_id]
-            changes[plan.table.vpc_id, found.plan.endpoint_id or "", found.plan.ip_address_type].append(found)
-    patches = [_patch(network, together) for together in changes.values()]
+        if plan.heal:
+            local_plan = local_plans[plan.heal.subnet_id]
+            same_endpoint[plan.table.vpc_id, local_plan.plan.endpoint_id or "", local_plan.plan.ip_address_type].append(
+                local_plan
+            )
+    patches = [_patch(network, together) for together in same_endpoint.values()]
     for tool, title in _TOOLS.items():
         for patch in patches:
             yield f"\n{title}:\n{patch[tool]}".rstrip("\n")

@@ -29,11 +29,11 @@ def check_stop(deployment: Deployment, *, starts: bool) -> None:
     Heals do not depend on this check: who may not read the ledger learns it from the run.
     """
     with locating_errors(deployment.place):
-        found = unless_denied(lambda: read_stop(deployment.place.aws.dynamodb, deployment.ledger))
-    if found and starts:
-        raise OptionError(str(found.stop), STOPS_HINT)
-    if found:
-        say(f"note: {found.stop}")
+        record = unless_denied(lambda: read_stop(deployment.place.aws.dynamodb, deployment.ledger))
+    if record and starts:
+        raise OptionError(str(record.stop), STOPS_HINT)
+    if record:
+        say(f"note: {record.stop}")
 
 
 def undone_by(run: Run) -> str:

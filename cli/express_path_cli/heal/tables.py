@@ -83,15 +83,15 @@ class LiveNetwork:
             else:
                 for subnet_id in self._named(target):
                     named[_target_id(self._verdicts[subnet_id])].append(self._verdicts[subnet_id])
-        found = [self._target(target_id, verdicts) for target_id, verdicts in named.items()]
-        return sorted(found, key=lambda target: (target.vpc_id, target.id))
+        tables = [self._target(target_id, verdicts) for target_id, verdicts in named.items()]
+        return sorted(tables, key=lambda target: (target.vpc_id, target.id))
 
     def _named(self, name: str) -> list[str]:
         """Return the own subnets of what has this Name tag, or of the VPC with this ID."""
         if re.fullmatch(r"(subnet|rtb)-[0-9a-f]{8,17}", name):
             raise OptionError(f"{self.account_region}: {name} does not exist", "check --region and --profile")
         view = View(Account.of(self._snapshot), self.evaluator.tracer, tuple(self._verdicts))
-        return [found.subnet_id for found in named_subnets([view], name, "check the name, --region, and --profile")]
+        return [verdict.subnet_id for verdict in named_subnets([view], name, "check the name, --region, and --profile")]
 
     def _target(self, target_id: str, verdicts: Sequence[Verdict]) -> TableTarget:
         table = self._snapshot.route_tables.get(target_id)
@@ -127,8 +127,8 @@ class TablePlan:
     plans: tuple[PlanAnswer, ...]
 
     @property
-    def change(self) -> PlanAnswer | None:
-        """The plan that changes the route table, None if nothing can be done."""
+    def heal(self) -> PlanAnswer | None:
+        """The plan that heals the route table, None if nothing can be done."""
         return next((plan for plan in self.plans if plan.action in CHANGING), None)
 
     @property
@@ -162,35 +162,36 @@ def plan_lines(plans: Iterable[TablePlan]) -> Iterator[str]:
     for vpc_id, in_vpc in groupby(plans, key=lambda plan: plan.table.vpc_id):
         of_vpc = list(in_vpc)
         yield f"{vpc_id}:"
-        changes = [plan.change for plan in of_vpc if plan.change]
-        created = (
-            f"  create gateway endpoint {change.service_name} ({change.ip_address_type})"
-            for change in changes
-            if change.action is PlanAction.CREATE_AND_ASSOCIATE
+        heals = [plan.heal for plan in of_vpc if plan.heal]
+        creating = [heal for heal in heals if heal.action is PlanAction.CREATE_AND_ASSOCIATE]
+        yield from dict.fromkeys(
+            f"  create gateway endpoint {heal.service_name} ({heal.ip_address_type})" for heal in creating
         )
-        yield from dict.fromkeys(created)
         for plan in of_vpc:
-            yield from (f"  {plan.table.id}: {line}" for line in _table_lines(plan))
-            # To be copied.
-            patches = (patch for blocked in plan.blocked for patch in blocked.patches.values())
-            yield from (line for patch in patches for line in patch.splitlines())
+            for line in _table_lines(plan):
+                yield f"  {plan.table.id}: {line}"
+            for blocked in plan.blocked:
+                for patch in blocked.patches.values():
+                    yield from patch.splitlines()  # without an indent, to be copied
 
 
 def _table_lines(plan: TablePlan) -> Iterator[str]:
-    change = plan.change
-    if change:
-        endpoint = "the new endpoint" if change.action is PlanAction.CREATE_AND_ASSOCIATE else change.endpoint_id
+    if plan.heal:
+        is_new = plan.heal.action is PlanAction.CREATE_AND_ASSOCIATE
+        endpoint = "the new endpoint" if is_new else plan.heal.endpoint_id
         yield f"associate with {endpoint}; {_moved(plan.table.moved_subnet_ids)}"
-        yield from finding_texts(change)
+        yield from finding_texts(plan.heal)
     for blocked in plan.blocked:
         yield f"BLOCKED for {blocked.subnet_id}: {blocked.annotation}"
         yield from finding_texts(blocked)
-    if not change and not plan.blocked:
-        yield f"nothing to do: {plan.plans[0].annotation}" if plan.plans else "nothing to do: no subnet uses it"
+    if not plan.heal and not plan.blocked:
+        why = plan.plans[0].annotation if plan.plans else "no subnet uses it"
+        yield f"nothing to do: {why}"
 
 
 def _moved(subnet_ids: Sequence[str]) -> str:
-    return f"{'1 subnet moves' if len(subnet_ids) == 1 else f'{len(subnet_ids)} subnets move'}: {', '.join(subnet_ids)}"
+    move = "1 subnet moves" if len(subnet_ids) == 1 else f"{len(subnet_ids)} subnets move"
+    return f"{move}: {', '.join(subnet_ids)}"
 
 
 BLOCKED = DECLINED
@@ -214,34 +215,39 @@ def heal_tables(deployment: Deployment, targets: Sequence[TableTarget], given: H
     echo(f"plan for {count_text(len(targets), 'route table')} in {deployment.place}:")
     for line in plan_lines(planned):
         echo(line)
-    blocked = any(plan.blocked for plan in planned)
-    status = UNDETERMINED if unknown else BLOCKED if blocked else 0
-    changes = [plan for plan in planned if plan.change]
+    if unknown:
+        status = UNDETERMINED
+    elif any(plan.blocked for plan in planned):
+        status = BLOCKED
+    else:
+        status = 0
+    to_heal = [plan for plan in planned if plan.heal]
     for line in (*breaks(planned), sums(planned, unknown)):
         echo(line)
     if unknown and not given.keep_going:
         echo("nothing was changed: a plan is missing; --keep-going heals the others")
-    elif not changes:
+    elif not to_heal:
         echo("nothing was changed")
     elif given.dry_run:
         echo(f"nothing was changed; to heal: express-path heal {given.again}{deployment.options}")
     else:
-        return max(status, _apply(deployment, changes, given))
+        return max(status, _apply(deployment, to_heal, given))
     return status
 
 
 def breaks(plans: Iterable[TablePlan]) -> Iterator[str]:
-    """Yield what the changes of these plans break, if there are any."""
-    if moved := sum(len(plan.table.moved_subnet_ids) for plan in plans if plan.change):
+    """Yield what these heals break, if there are any."""
+    moved = sum(len(plan.table.moved_subnet_ids) for plan in plans if plan.heal)
+    if moved:
         yield (
             f"open TCP connections to S3 Express from {count_text(moved, 'subnet')} will drop for a moment, and policies will see "
             "aws:SourceVpce instead of aws:SourceIp"
         )
 
 
-def _question(deployment: Deployment, changes: Sequence[TablePlan]) -> str:
-    moved = count_text(sum(len(plan.table.moved_subnet_ids) for plan in changes), "subnet")
-    vpc_ids = {plan.table.vpc_id for plan in changes}
+def _question(deployment: Deployment, plans: Sequence[TablePlan]) -> str:
+    moved = count_text(sum(len(plan.table.moved_subnet_ids) for plan in plans), "subnet")
+    vpc_ids = {plan.table.vpc_id for plan in plans}
     where = f"of {vpc_ids.pop()}" if len(vpc_ids) == 1 else f"of {len(vpc_ids)} VPCs"
     return f"Heal {moved} {where} in {deployment.place}?"
 
@@ -252,16 +258,12 @@ def _plan(
     """Make a dry run for each subnet to plan with. Return the plans, and the route tables without one."""
     with locating_errors(deployment.place):
         version = version_to_start(deployment, deployment.runbooks.heal)
-    jobs = [
-        Job(
-            table.id if len(table.planned_subnet_ids) == 1 else f"{table.id} ({subnet_id})",
-            deployment.runbooks.heal,
-            {"SubnetId": subnet_id, **deployment.common, "DryRun": "true"},
-            version,
-        )
-        for table in targets
-        for subnet_id in table.planned_subnet_ids
-    ]
+    jobs = []
+    for table in targets:
+        for subnet_id in table.planned_subnet_ids:
+            name = table.id if len(table.planned_subnet_ids) == 1 else f"{table.id} ({subnet_id})"
+            parameters = {"SubnetId": subnet_id, **deployment.common, "DryRun": "true"}
+            jobs.append(Job(name, deployment.runbooks.heal, parameters, version))
     batch = Batch(deployment, jobs, dry_run=True)
     batch.run(keep_going=given.keep_going)
     plans = {job.parameters["SubnetId"]: read_answer(run, "plan.Details", PlanAnswer) for job, run in batch.succeeded}
@@ -269,20 +271,20 @@ def _plan(
     return planned, sorted({table.id for table in targets} - {plan.table.id for plan in planned})
 
 
-def _apply(deployment: Deployment, changes: Sequence[TablePlan], given: HealOptions) -> int:
+def _apply(deployment: Deployment, plans: Sequence[TablePlan], given: HealOptions) -> int:
     """Heal the route tables, or ask the approvers to, after asking. Return the exit status."""
     asks = deployment.mode == "APPROVAL"
     runbook = deployment.runbooks.approval if asks else deployment.runbooks.heal
-    question = _question(deployment, changes)
+    question = _question(deployment, plans)
     if asks:
-        question = f"Ask the approvers now, once for each of {count_text(len(changes), 'route table')}?"
+        question = f"Ask the approvers now, once for each of {count_text(len(plans), 'route table')}?"
     confirm(yes=given.yes, question=question)
     with locating_errors(deployment.place):
         version = version_to_start(deployment, runbook)
     jobs = [
-        Job(plan.table.id, runbook, {"SubnetId": plan.change.subnet_id, **deployment.common}, version)
-        for plan in changes
-        if plan.change
+        Job(plan.table.id, runbook, {"SubnetId": plan.heal.subnet_id, **deployment.common}, version)
+        for plan in plans
+        if plan.heal
     ]
     if asks:
         request_approvals(deployment, jobs)
@@ -310,14 +312,14 @@ def _outcome(batch: Batch, deployment: Deployment) -> Iterator[str]:
 
 def sums(planned: Sequence[TablePlan], unknown: Sequence[str] = ()) -> str:
     """Return how many route tables can be healed, are blocked, need nothing, or have no plan."""
-    changes = sum(plan.change is not None for plan in planned)
-    blocked = sum(plan.change is None and bool(plan.blocked) for plan in planned)
-    partly = sum(plan.change is not None and bool(plan.blocked) for plan in planned)
+    to_heal = sum(plan.heal is not None for plan in planned)
+    blocked = sum(plan.heal is None and bool(plan.blocked) for plan in planned)
+    partly = sum(plan.heal is not None and bool(plan.blocked) for plan in planned)
     numbers = {
-        "to heal": changes,
+        "to heal": to_heal,
         "of them only in part": partly,
         "blocked": blocked,
-        "with nothing to do": len(planned) - changes - blocked,
+        "with nothing to do": len(planned) - to_heal - blocked,
         f"without a plan ({', '.join(unknown)})": len(unknown),
     }
     return ", ".join(f"{number} {what}" for what, number in numbers.items() if number)

@@ -60,8 +60,8 @@ def unknown(finding: str, fix: str) -> CheckResult:
 
 def judged(problems: Iterable[str], fix: str, finding: str) -> CheckResult:
     """Return a failure with the problems, some of which may be empty; if all are, the finding that everything works."""
-    found = "; ".join(filter(None, problems))
-    return fail(found, fix) if found else ok(finding)
+    problem = "; ".join(filter(None, problems))
+    return fail(problem, fix) if problem else ok(finding)
 
 
 def check_types(recorder: Recorder) -> CheckResult:

@@ -31,17 +31,17 @@ _KINDS = {
 def read_bucket(config: "ConfigServiceClient") -> str | None:
     """Read the bucket of the delivery channel, or return None without a channel. Raise ApiError, RecordError."""
     with calling("config:DescribeDeliveryChannels"):
-        found = config.describe_delivery_channels()
+        answer = config.describe_delivery_channels()
     return next(
-        (identifier(channel, "s3BucketName", "delivery channel") for channel in found["DeliveryChannels"]), None
+        (identifier(channel, "s3BucketName", "delivery channel") for channel in answer["DeliveryChannels"]), None
     )
 
 
 def read_deliveries(config: "ConfigServiceClient") -> list[Delivery]:
     """Read the last deliveries of the channel, by kind. Raise ApiError."""
     with calling("config:DescribeDeliveryChannelStatus"):
-        found = config.describe_delivery_channel_status()
-    return [delivery for row in rows(found, "DeliveryChannelsStatus", "config") for delivery in _deliveries(row)]
+        answer = config.describe_delivery_channel_status()
+    return [delivery for row in rows(answer, "DeliveryChannelsStatus", "config") for delivery in _deliveries(row)]
 
 
 def _deliveries(row: Description) -> Iterator[Delivery]:

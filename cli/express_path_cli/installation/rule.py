@@ -118,8 +118,8 @@ def find_rules(config: "ConfigServiceClient", name: str) -> list[Rule]:
     A conformance pack appends -conformance-pack-... to a rule's name. An organization adds the prefix OrgConfigRule-
     and a suffix. Raise ApiError, RecordError.
     """
-    found = pages(config, "config", "describe_config_rules", "ConfigRules")
-    rules = [_rule(row) for row in found if _is_named(identifier(row, "ConfigRuleName", "rule"), name)]
+    described = pages(config, "config", "describe_config_rules", "ConfigRules")
+    rules = [_rule(row) for row in described if _is_named(identifier(row, "ConfigRuleName", "rule"), name)]
     return sorted(rules, key=lambda rule: (rule.name != name, rule.name))
 
 
@@ -161,8 +161,8 @@ class RuleTimes:
 def read_times(config: "ConfigServiceClient", name: str) -> RuleTimes:
     """Read when AWS Config last invoked the rule and got results, if it reports that. Raise ApiError."""
     with calling("config:DescribeConfigRuleEvaluationStatus"):
-        found = config.describe_config_rule_evaluation_status(ConfigRuleNames=[name])
-    for row in found["ConfigRulesEvaluationStatus"]:
+        answer = config.describe_config_rule_evaluation_status(ConfigRuleNames=[name])
+    for row in answer["ConfigRulesEvaluationStatus"]:
         error = (row.get("LastErrorCode"), row.get("LastErrorMessage"))
         return RuleTimes(
             row.get("FirstActivatedTime"),
@@ -215,7 +215,7 @@ class Sweep:
 
 def read_sweep(aws: Aws, rule: str, now: datetime) -> Sweep:
     """Find the function of a rule, and read its last sweep. Raise ApiError, RecordError."""
-    name = next((found.function_name for found in find_rules(aws.config, rule)), "")
+    name = next((deployed_rule.function_name for deployed_rule in find_rules(aws.config, rule)), "")
     function = read_function(aws.functions, name) if name else None
     return last_sweep(aws.client("logs"), function.log_group, now) if function else Sweep(None)
 
@@ -268,7 +268,7 @@ def _records(logs: "CloudWatchLogsClient", log_group: str, since: datetime, mess
 def _record(line: str) -> Description:
     """Return a line of the log as an object; empty if it is none."""
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except ValueError:
         return {}
-    return found if isinstance(found, Mapping) else {}
+    return record if isinstance(record, Mapping) else {}

@@ -84,8 +84,8 @@ def crossed_nats(views: Sequence[View], verdicts: Iterable[Verdict]) -> list[Cro
         snapshots[verdict.region] = view.tracer.snapshot
         for hop in _nats_of(view, verdict.subnet_id):
             users[_RegionalHop(verdict.region, hop)].append(verdict)
-    found = [_described(snapshots[used.region], used.hop, used_by) for used, used_by in users.items()]
-    return sorted(found, key=lambda nat: (nat.region, nat.id))
+    nats = [_described(snapshots[used.region], used.hop, used_by) for used, used_by in users.items()]
+    return sorted(nats, key=lambda nat: (nat.region, nat.id))
 
 
 def _nats_of(view: View, subnet_id: str) -> set[Hop]:

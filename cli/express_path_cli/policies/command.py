@@ -89,15 +89,15 @@ def policies(
         partition=partition(region) if region else "",
     )
     read = chain(policies_in_files(files or ()), account_policies(place) if place else ())
-    found = judge(read, known)
-    show_failures_and_notes(found.failures, quiet=quiet)
+    judged = judge(read, known)
+    show_failures_and_notes(judged.failures, quiet=quiet)
     if form is TextFormat.JSON:
-        echo(as_json(found), nl=False)
+        echo(as_json(judged), nl=False)
     else:
-        Terminal().file.writelines(f"{denial_line(denial)}\n" for denial in found.denials)
+        Terminal().file.writelines(f"{denial_line(denial)}\n" for denial in judged.denials)
         if not quiet:
-            say(_conclusion(found))
-    raise typer.Exit(found.exit_status)
+            say(_conclusion(judged))
+    raise typer.Exit(judged.exit_status)
 
 
 def _public_address(text: str) -> str:

@@ -48,21 +48,21 @@ def description(item: Mapping[str, Any], id_field: str = "") -> Description:
     table that it is associated with. Names of relationships differ, such as "Is contained in RouteTable" and "Is contained
     in ", so they do not count (https://docs.aws.amazon.com/config/latest/developerguide/resource-config-reference.html).
     """
-    found = _pascal(_configuration(item)) or {}
-    if id_field and not found.get(id_field):
-        found[id_field] = item.get("resourceId")
-    return {**found, "Tags": _tags(item.get("tags")), "RelatedTableIds": _related_tables(item.get("relationships"))}
+    fields = _pascal(_configuration(item)) or {}
+    if id_field and not fields.get(id_field):
+        fields[id_field] = item.get("resourceId")
+    return {**fields, "Tags": _tags(item.get("tags")), "RelatedTableIds": _related_tables(item.get("relationships"))}
 
 
 def _configuration(item: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return the configuration of an item; empty if it has none, or one of a form that is not known here."""
-    found = item.get("configuration")
-    if isinstance(found, str):
+    configuration = item.get("configuration")
+    if isinstance(configuration, str):
         try:
-            found = json.loads(found)
+            configuration = json.loads(configuration)
         except ValueError:
             return {}
-    return found if isinstance(found, Mapping) else {}
+    return configuration if isinstance(configuration, Mapping) else {}
 
 
 def _related_tables(relationships: object) -> list[str]:
@@ -221,14 +221,14 @@ class Aggregator:
 
         If it blocks both directions, exclusions may open a subnet, but no configuration item contains them.
         """
-        found = self._records(_SUBNET, _subnet, regions)
+        by_account = self._records(_SUBNET, _subnet, regions)
         for account, options in self._descriptions("AWS::EC2::VPCBlockPublicAccessOptions", regions).items():
             modes = [option.get("InternetGatewayBlockMode") for option in options]
             if all(mode in (BlockMode.OFF, BlockMode.INGRESS) for mode in modes):
                 account_mode = BlockMode.INGRESS if BlockMode.INGRESS in modes else BlockMode.OFF
-                for subnet_id, known in found.get(account, {}).items():
-                    found[account][subnet_id] = replace(known, block_mode=account_mode)
-        return found
+                for subnet_id, known in by_account.get(account, {}).items():
+                    by_account[account][subnet_id] = replace(known, block_mode=account_mode)
+        return by_account
 
     def _records(
         self, resource_type: str, reader: Callable[[Description], Record], regions: Sequence[str]
@@ -239,13 +239,13 @@ class Aggregator:
         self, described: Mapping[AccountKey, Sequence[Description]], reader: Callable[[Description], Record]
     ) -> dict[AccountKey, dict[str, Record]]:
         """Return the records of each account by their ids; of an account with one that cannot be read, none."""
-        found = {}
+        by_account = {}
         for account, descriptions in described.items():
             try:
-                found[account] = {record.id: record for record in map(reader, descriptions)}
+                by_account[account] = {record.id: record for record in map(reader, descriptions)}
             except RecordError as error:
                 self.unreadable.setdefault(account, error)
-        return found
+        return by_account
 
     def _interfaces(self, tables: Iterable[RouteTable], regions: Sequence[str]) -> dict[AccountKey, dict[str, Any]]:
         """Read the network interfaces that routes point to: an organization has too many to read them all."""
@@ -256,12 +256,12 @@ class Aggregator:
         self, resource_type: str, wanted: Sequence[str], regions: Sequence[str]
     ) -> dict[AccountKey, list[Description]]:
         """Read the descriptions of these resources, as many in each query as an expression can name."""
-        found: dict[AccountKey, list[Description]] = defaultdict(list)
+        by_account: dict[AccountKey, list[Description]] = defaultdict(list)
         for start in range(0, len(wanted), _PAGE):
             ids = ", ".join(f"'{resource_id}'" for resource_id in wanted[start : start + _PAGE])
             for account, rows in self._descriptions(resource_type, regions, f" AND resourceId IN ({ids})").items():
-                found[account] += rows
-        return found
+                by_account[account] += rows
+        return by_account
 
     def _descriptions(
         self, resource_type: str, regions: Sequence[str], condition: str = ""
@@ -271,7 +271,7 @@ class Aggregator:
         A resource without a configuration counts as not recorded, so that what leads to it is unknown. So does a route
         table that does not show its associations. A subnet always counts, because the tables name it.
         """
-        found: dict[AccountKey, list[Description]] = defaultdict(list)
+        by_account: dict[AccountKey, list[Description]] = defaultdict(list)
         for result in self._results(resource_type, regions, condition):
             try:
                 item = read_item(result)
@@ -286,8 +286,8 @@ class Aggregator:
             else:
                 is_recorded = resource_type == _SUBNET or bool(_configuration(item))
             if is_recorded:
-                found[account].append(described)
-        return found
+                by_account[account].append(described)
+        return by_account
 
     def _results(self, resource_type: str, regions: Sequence[str], condition: str) -> Iterator[str]:
         columns = "resourceId, accountId, awsRegion, configuration, tags"
@@ -297,12 +297,12 @@ class Aggregator:
         if regions:
             where += " AND awsRegion IN ({})".format(", ".join(f"'{region}'" for region in regions))
         with calling("config:SelectAggregateResourceConfig"):
-            found = self._aws.config.get_paginator("select_aggregate_resource_config").paginate(
+            pages_of_results = self._aws.config.get_paginator("select_aggregate_resource_config").paginate(
                 Expression=f"SELECT {columns} WHERE {where}{condition}",
                 ConfigurationAggregatorName=self._name,
                 PaginationConfig={"PageSize": _PAGE},
             )
-            for page in found:
+            for page in pages_of_results:
                 yield from page["Results"]
 
     def _prefix_lists(
@@ -310,19 +310,19 @@ class Aggregator:
     ) -> dict[AccountKey, PrefixLists]:
         customers = self._descriptions(_PREFIX_LIST, regions)
         by_region: dict[str, set[Family]] = defaultdict(set)
-        for (_, region), found in subnets.items():
-            by_region[region] |= families_of(found.values())
-        own: dict[str, PrefixLists] = {}
+        for (_, region), of_account in subnets.items():
+            by_region[region] |= families_of(of_account.values())
+        by_region_lists: dict[str, PrefixLists] = {}
         for region, families in sorted(by_region.items()):
             try:
-                own[region] = self._own_lists(region, families)
+                by_region_lists[region] = self._own_lists(region, families)
             except ApiError as error:
                 self.unreadable["", region] = ApiError(f"{error.operation} in {region}", error.code, error.message)
-        if by_region and not own:
+        if by_region and not by_region_lists:
             raise self.unreadable["", min(by_region)]
         lists: dict[AccountKey, PrefixLists] = {}
         for account in subnets:
-            of_aws = own.get(account[1])
+            of_aws = by_region_lists.get(account[1])
             try:
                 of_customers = prefix_lists([], *_with_entries(customers.get(account, [])))
             except RecordError as error:
@@ -334,16 +334,16 @@ class Aggregator:
 
     def _own_lists(self, region: str, families: set[Family]) -> PrefixLists:
         reader = PrefixListReader(replace(self._aws, region=region).ec2, region)
-        found = reader.read((), families, OptionalReads())
-        own = {list_id: prefix_list for list_id, prefix_list in found.by_id.items() if prefix_list.aws_owned}
-        return replace(found, by_id=own)
+        lists = reader.read((), families, OptionalReads())
+        of_aws = {list_id: prefix_list for list_id, prefix_list in lists.by_id.items() if prefix_list.aws_owned}
+        return replace(lists, by_id=of_aws)
 
 
 def _subnet(described: Description) -> Subnet:
     """Return a subnet; if its item has no state of VPC Block Public Access, that state is unknown."""
-    found = replace(subnet(described), table_ids=ids(described, "RelatedTableIds", str(described.get("SubnetId"))))
+    record = replace(subnet(described), table_ids=ids(described, "RelatedTableIds", str(described.get("SubnetId"))))
     known = described.get("BlockPublicAccessStates") is not None
-    return found if known else replace(found, block_mode=BlockMode.UNKNOWN)
+    return record if known else replace(record, block_mode=BlockMode.UNKNOWN)
 
 
 def _with_entries(lists: Sequence[Description]) -> tuple[Sequence[Description], dict[str, list[Description]]]:

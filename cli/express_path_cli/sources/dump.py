@@ -157,10 +157,10 @@ def read_required(folder: Path, file: DumpFile) -> list[Description]:
     path = folder / file.name
     if not path.is_file():
         raise DumpError(str(path), "this required file is missing", f"create it with: {file.command} > {file.name}")
-    found = read_list(path, file.field, file.command)
-    if found is None:
+    listed = read_list(path, file.field, file.command)
+    if listed is None:
         raise DumpError(str(path), "this required file is empty", f"create it with: {file.command} > {file.name}")
-    return found
+    return listed
 
 
 def read_optional(folder: Path, file: DumpFile) -> list[Description] | None:
@@ -177,7 +177,7 @@ def read_responses(folder: Path, field: str, command: str, *, is_list: bool = Tr
         raise DumpError(
             str(folder), "is a file, but must be a folder", f"create one file in it for each ID with: {command}<id>"
         )
-    found = {}
+    responses = {}
     for path in sorted(folder.glob("*.json")):
         response = read_response(path, command + path.stem)
         if response is not None:
@@ -185,8 +185,8 @@ def read_responses(folder: Path, field: str, command: str, *, is_list: bool = Tr
                 _list_of(response, field, path, command + path.stem)
             elif not isinstance(response.get(field), Mapping):
                 raise _wrong_command(response, f"the object {field}", path, command + "<arn>")
-            found[path.stem] = response
-    return found
+            responses[path.stem] = response
+    return responses
 
 
 def read_list(path: Path, field: str, command: str) -> list[Description] | None:
@@ -421,12 +421,12 @@ def _check_account(folder: Path, snapshot: Snapshot) -> None:
     """
     listed: list[NatGateway | VpcEndpoint] = [
         *snapshot.nat_gateways.values(),
-        *(found for found in snapshot.vpc_endpoints.values() if found.endpoint_type == "gateway"),
+        *(resource for resource in snapshot.vpc_endpoints.values() if resource.endpoint_type == "gateway"),
     ]
-    for found in listed:
-        vpc = snapshot.vpcs.get(found.vpc_id)
+    for resource in listed:
+        vpc = snapshot.vpcs.get(resource.vpc_id)
         if vpc and vpc.owner_id not in ("", snapshot.account_id):
-            allowed = f"{vpc.owner_id}, because only the owner of {vpc.id} can describe {found.id}"
+            allowed = f"{vpc.owner_id}, because only the owner of {vpc.id} can describe {resource.id}"
             fault = str(RecordError(IDENTITY, "Account", snapshot.account_id, allowed))
             raise DumpError(str(folder / IDENTITY), fault, "use the Account of the credentials that made the dump")
 
@@ -438,17 +438,17 @@ def _subnet(folder: Path, region: str, description: Description) -> Subnet:
     (https://docs.aws.amazon.com/local-zones/latest/ug/available-local-zones.html,
     https://docs.aws.amazon.com/wavelength/latest/developerguide/available-wavelength-zones.html).
     """
-    found = subnet(description)
+    record = subnet(description)
     for field, pattern in (
         ("AvailabilityZone", rf"({_REGION.pattern})"),
         ("SubnetArn", rf"arn:[^:]*:[^:]*:({_REGION.pattern}):"),
     ):
-        value = shown(description, field, found.id)
+        value = shown(description, field, record.id)
         named = re.match(pattern, value)
         if named and named[1] != region:
-            error = RecordError(found.id, field, value, f"in {region}, the Region in {IDENTITY}")
+            error = RecordError(record.id, field, value, f"in {region}, the Region in {IDENTITY}")
             raise _fault(folder, SUBNETS, str(error), region)
-    return found
+    return record
 
 
 def _firewalls(folder: Path, region: str) -> dict[str, Firewall] | None:
@@ -472,10 +472,10 @@ def _firewalls(folder: Path, region: str) -> dict[str, Firewall] | None:
 
 
 def _matching(identity: Description, field: str, pattern: re.Pattern[str], allowed: str) -> str:
-    found = identifier(identity, field, IDENTITY)
-    if not pattern.fullmatch(found):
-        raise RecordError(IDENTITY, field, found, allowed)
-    return found
+    text = identifier(identity, field, IDENTITY)
+    if not pattern.fullmatch(text):
+        raise RecordError(IDENTITY, field, text, allowed)
+    return text
 
 
 def _required(folder: Path, file: DumpFile, reader: Callable[[Description], Record]) -> dict[str, Record]:
@@ -559,11 +559,11 @@ def _transit_gateway_connects(folder: Path) -> dict[str, frozenset[str]] | None:
 
 def _core_network_attachments(folder: Path) -> dict[str, TransitGatewayAttachment] | None:
     responses = read_responses(folder / CORE_NETWORKS_FOLDER, "VpcAttachment", CORE_NETWORKS_COMMAND, is_list=False)
-    found = {}
+    attachments = {}
     for attachment_id, response in responses.items():
         with faults_of(folder / CORE_NETWORKS_FOLDER / f"{attachment_id}.json"):
-            found[attachment_id] = core_network_attachment(response)
-    return found or None
+            attachments[attachment_id] = core_network_attachment(response)
+    return attachments or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -621,9 +621,11 @@ def _check_places(folders: Mapping[Path, Folder]) -> None:
     paths: dict[tuple[str, str], Path] = {}
     for path, folder in folders.items():
         account_id, region = folder.snapshot.account_id, folder.snapshot.region
-        other = paths.setdefault((account_id, region), path)
-        if other != path:
-            raise DumpError(str(path), f"has account {account_id} in {region}, as {other} does", "keep one of the two")
+        first_path = paths.setdefault((account_id, region), path)
+        if first_path != path:
+            raise DumpError(
+                str(path), f"has account {account_id} in {region}, as {first_path} does", "keep one of the two"
+            )
 
 
 def _merged_region(folders: Mapping[Path, Folder], faults: dict[Path, DumpError]) -> DumpedRegion | None:
@@ -638,7 +640,9 @@ def _merged_region(folders: Mapping[Path, Folder], faults: dict[Path, DumpError]
             check_used(network, folders[path].incomplete)
         except DumpError as fault:
             faults[path] = fault
-            return _merged_region({other: folder for other, folder in folders.items() if other != path}, faults)
+            return _merged_region(
+                {kept_path: folder for kept_path, folder in folders.items() if kept_path != path}, faults
+            )
     accounts = (DumpedAccount(Account.of(snapshot), tuple(snapshot.subnets)) for snapshot in snapshots)
     return DumpedRegion(network, tuple(accounts))
 

@@ -131,8 +131,8 @@ def _member_accounts(options: LiveOptions, home: Home, task_pool: TaskPool) -> l
         members = active_members(home.aws.client("organizations"))
     if not members:
         raise OptionError("organizations:ListAccounts returned no active account", "remove --organization")
-    found = task_pool.run(members, partial(clients_of, options, home))
-    return [AccountRegion(member.id, aws, member.name) for member, aws in found]
+    connected = task_pool.run(members, partial(clients_of, options, home))
+    return [AccountRegion(member.id, aws, member.name) for member, aws in connected]
 
 
 def clients_of(options: LiveOptions, home: Home, member: Member) -> Aws:

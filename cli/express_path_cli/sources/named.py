@@ -26,20 +26,20 @@ def named_subnets(views: Sequence[View], named: str, elsewhere: str) -> list[Vie
 
     Raise OptionError if there is none, with the hint `elsewhere`, or if several resources have the name.
     """
-    found: dict[str, dict[str, View]] = {}
+    by_resource: dict[str, dict[str, View]] = {}
     for view in views:
         for subnet_id in view.subnet_ids:
             for resource_id, tags in _resources(view, subnet_id):
                 if named in (resource_id, tags.get("Name")):
-                    subnets = found.setdefault(resource_id, {})
+                    subnets = by_resource.setdefault(resource_id, {})
                     owner_id = view.tracer.snapshot.subnets[subnet_id].owner_id
                     if subnet_id not in subnets or view.account.id == owner_id:
                         subnets[subnet_id] = view
-    if not found:
+    if not by_resource:
         raise OptionError(f"no subnet, and no route table or VPC that has subnets, is named {named}", elsewhere)
-    if named not in found:
-        _only_one(named, list(found))
-    subnets = found.get(named) or next(iter(found.values()))
+    if named not in by_resource:
+        _only_one(named, list(by_resource))
+    subnets = by_resource.get(named) or next(iter(by_resource.values()))
     return [ViewedSubnet(subnets[subnet_id], subnet_id) for subnet_id in sorted(subnets)]
 
 
@@ -58,14 +58,14 @@ def vpc_of(aws: "Aws", named: str, where: str) -> str:
 
     Raise ApiError, and OptionError if there is none or if several resources have the name.
     """
-    found = resources_named(aws, named)
-    if not found:
+    vpc_ids = resources_named(aws, named)
+    if not vpc_ids:
         raise OptionError(
             f"{where} has no subnet, route table, or VPC that is named {named}",
             "check --region and --profile",
         )
-    _only_one(named, list(found))
-    return next(iter(found.values()))
+    _only_one(named, list(vpc_ids))
+    return next(iter(vpc_ids.values()))
 
 
 def resources_named(aws: "Aws", named: str) -> Mapping[str, str]:
@@ -79,15 +79,15 @@ def resources_named(aws: "Aws", named: str) -> Mapping[str, str]:
     )
     prefixes = {"subnet": "SubnetId", "rtb": "RouteTableId", "vpc": "VpcId"}
     by_id = [row for row in lists if row[2] == prefixes.get(named.partition("-")[0])]
-    found: dict[str, str] = {}
+    vpc_ids: dict[str, str] = {}
     for operation, field, key, filter_name in by_id:
-        found |= {row[key]: row["VpcId"] for row in filtered(aws.ec2, operation, field, filter_name, [named])}
-    for operation, field, key, _ in lists if not found else ():
+        vpc_ids |= {row[key]: row["VpcId"] for row in filtered(aws.ec2, operation, field, filter_name, [named])}
+    for operation, field, key, _ in lists if not vpc_ids else ():
         for row in filtered(aws.ec2, operation, field, "tag:Name", [named]):
             # In the values of EC2's filters, * and ? match other characters, too.
             if {"Key": "Name", "Value": named} in row.get("Tags", []):
-                found[row[key]] = row["VpcId"]
-    return found
+                vpc_ids[row[key]] = row["VpcId"]
+    return vpc_ids
 
 
 def _only_one(named: str, ids: Sequence[str]) -> None:

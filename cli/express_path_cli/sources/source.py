@@ -76,19 +76,28 @@ class Source:
 
     def options(self) -> list[str]:
         """Return the options on the command line that select this source."""
-        given = [("--from-dump", str(self.from_dump or "")), ("--aggregator", self.aggregator or "")]
-        words = [word for option in given if option[1] for word in option]
-        return [*(["--example"] if self.example else []), *words, *self.live.options()]
+        words = []
+        if self.example:
+            words.append("--example")
+        if self.from_dump:
+            words += ["--from-dump", str(self.from_dump)]
+        if self.aggregator:
+            words += ["--aggregator", self.aggregator]
+        return [*words, *self.live.options()]
 
     def check(self) -> None:
         """Raise OptionError for an option that this source would ignore."""
         given = self.live.given()
-        others = [*given, *(["--aggregator"] if self.aggregator else [])]
-        if self.example:
-            others += [*(["--from-dump"] if self.from_dump else []), *(["--region"] if self.live.regions else [])]
-        if self.dump and others:
-            own = "--example" if self.example else "--from-dump"
-            raise OptionError(f"{own} and {others[0]} cannot be used together", "leave one of them out")
+        for_other_sources = [*given]
+        if self.aggregator:
+            for_other_sources.append("--aggregator")
+        if self.example and self.from_dump:
+            for_other_sources.append("--from-dump")
+        if self.example and self.live.regions:
+            for_other_sources.append("--region")
+        if self.dump and for_other_sources:
+            option = "--example" if self.example else "--from-dump"
+            raise OptionError(f"{option} and {for_other_sources[0]} cannot be used together", "leave one of them out")
         ignored = [option for option in given if option != "--profile"]
         if self.aggregator and ignored:
             raise OptionError(

@@ -63,37 +63,37 @@ def start(
     """
     live = accounts.live
     with watching(quiet=quiet) as watch:
-        found = find_stops(live, watch)
-        planned, unread = plan_starts(found.rows, live.workers, watch)
-    stopped = [row for row in found.rows if row.record]
+        stops = find_stops(live, watch)
+        planned, unread = plan_starts(stops.rows, live.workers, watch)
+    stopped = [row for row in stops.rows if row.record]
     if form is TextFormat.TEXT:
         for line in _stops(stopped):
             echo(line)
     started: Sequence[StartedDeployment] = ()
-    failures = [*found.failures, *(unread if dry_run else ())]
+    failures = [*stops.failures, *(unread if dry_run else ())]
     if not dry_run:
         if question := _question(stopped, planned):
             confirm(yes=yes, question=question)
         with watching(quiet=quiet) as watch:
-            started, failed = start_heals(found.rows, live.workers, watch)
+            started, failed = start_heals(stops.rows, live.workers, watch)
         failures += failed
     failures.sort(key=lambda failure: failure.where)
     status = UNDETERMINED if failures else 0
-    show_failures_and_notes(failures, [*(row.note for row in started if row.note), *found.notes], quiet=quiet)
+    show_failures_and_notes(failures, [*(row.note for row in started if row.note), *stops.notes], quiet=quiet)
     if form is TextFormat.JSON:
         document = {
             "exitStatus": status,
             "places": [row.fields() for row in (planned if dry_run else started)],
-            "withoutStack": found.without_stack,
+            "withoutStack": stops.without_stack,
             "failures": [failure.fields() for failure in failures],
         }
         echo(json_document(SCHEMA_VERSION, document), nl=False)
-    elif not (found.rows or failures):
+    elif not (stops.rows or failures):
         echo(f"nothing to start: {NOT_DEPLOYED}")
     else:
         for line in _planned(planned) if dry_run else _lines(started):
             echo(line)
-        echo(f"failed: {len(failures):,}; without a stack: {found.without_stack:,}")
+        echo(f"failed: {len(failures):,}; without a stack: {stops.without_stack:,}")
     raise typer.Exit(status)
 
 

@@ -63,22 +63,22 @@ def stop(
     text = checked_reason(reason)
     limit = timedelta(minutes=wait_minutes) if wait else None
     with watching(quiet=quiet) as watch:
-        found = plan_stops(live, watch) if dry_run else stop_heals(live, text, watch, limit)
-    show_failures_and_notes(found.failures, found.notes, quiet=quiet)
-    status = found.exit_status(dry_run=dry_run)
+        stops = plan_stops(live, watch) if dry_run else stop_heals(live, text, watch, limit)
+    show_failures_and_notes(stops.failures, stops.notes, quiet=quiet)
+    status = stops.exit_status(dry_run=dry_run)
     if form is TextFormat.JSON:
         document = {
             "exitStatus": status,
-            "places": [row.fields() for row in found.rows],
-            "withoutStack": found.without_stack,
-            "failures": [failure.fields() for failure in found.failures],
-            "notes": list(found.notes),
+            "places": [row.fields() for row in stops.rows],
+            "withoutStack": stops.without_stack,
+            "failures": [failure.fields() for failure in stops.failures],
+            "notes": list(stops.notes),
         }
         echo(json_document(SCHEMA_VERSION, document), nl=False)
-    elif not (found.rows or found.failures):
+    elif not (stops.rows or stops.failures):
         echo(f"nothing was stopped: {NOT_DEPLOYED}")
     else:
-        for line in (*_stacks(found), *_totals(found, live, status, dry_run=dry_run)):
+        for line in (*_stacks(stops), *_totals(stops, live, status, dry_run=dry_run)):
             echo(line)
     raise typer.Exit(status)
 

@@ -135,9 +135,9 @@ def _found(
     live.check()
     home = find_home(live)
     with TaskPool(live.workers, watch) as task_pool:
-        found = for_each_stack(live, home, task_pool, partial(read, task_pool.failures))
-    rows = [row for rows in found.values for row in rows]
-    return replace(_sorted(rows, found.without_stack, task_pool.failures), other_notes=found.notes)
+        by_stack = for_each_stack(live, home, task_pool, partial(read, task_pool.failures))
+    rows = [row for rows in by_stack.values for row in rows]
+    return replace(_sorted(rows, by_stack.without_stack, task_pool.failures), other_notes=by_stack.notes)
 
 
 def stop_heals(live: LiveOptions, reason: str, watch: Watch, wait: timedelta | None = None) -> Stops:
@@ -150,13 +150,13 @@ def stop_heals(live: LiveOptions, reason: str, watch: Watch, wait: timedelta | N
     stop = Stop(ledger_time(datetime.now(UTC)), home.caller.arn, reason)
     with TaskPool(live.workers, watch) as task_pool:
         in_stack = partial(_in_each_ledger, partial(_stop, stop), task_pool.failures)
-        found = for_each_stack(live, home, task_pool, in_stack)
-        stopped: Sequence[StoppedDeployment] = [row for rows in found.values for row in rows]
+        by_stack = for_each_stack(live, home, task_pool, in_stack)
+        stopped: Sequence[StoppedDeployment] = [row for rows in by_stack.values for row in rows]
         stopped = _after(task_pool, stopped, _settle, "")
         if wait:
             stopped = _after(task_pool, stopped, partial(_wait_for_end, wait, watch), "runs of ")
-    done = _sorted(stopped, found.without_stack, task_pool.failures)
-    return replace(done, must_end=wait is not None, other_notes=found.notes)
+    done = _sorted(stopped, by_stack.without_stack, task_pool.failures)
+    return replace(done, must_end=wait is not None, other_notes=by_stack.notes)
 
 
 def _in_each_ledger(
@@ -290,7 +290,7 @@ def plan_starts(
 ) -> tuple[Sequence[Start], Sequence[Failure]]:
     """Find out what `start_heals` would do in each deployment, and return that and what could not be read."""
     with TaskPool(workers, watch) as task_pool:
-        planned = [found for _, found in task_pool.run(rows, _plan_start, lambda row: str(row.deployment))]
+        planned = [plan for _, plan in task_pool.run(rows, _plan_start, lambda row: str(row.deployment))]
     return sorted(planned, key=lambda start: start.row.deployment.key), task_pool.failures
 
 

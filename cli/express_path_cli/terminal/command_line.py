@@ -154,8 +154,8 @@ class SubcommandGroup(TyperGroup):
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:  # noqa: ANN401  # declared by Typer
         """Return the name of the subcommand on the command line, the imported subcommand, and the rest of the line."""
-        name, command, rest = super().resolve_command(ctx, args)
-        return name, command and self.subcommands.load(f"{self.prefix}{name}"), rest
+        name, command, arguments = super().resolve_command(ctx, args)
+        return name, command and self.subcommands.load(f"{self.prefix}{name}"), arguments
 
 
 class Subcommand(TyperCommand):

@@ -66,7 +66,7 @@ def read_as(wanted: type[_ReadAs], document: Description, called: str, name_of: 
     try:
         return convert(document, wanted)
     except _FAULTS as error:
-        path, found, allowed = _innermost(document, wanted, ())
+        path, value, allowed = _innermost(document, wanted, ())
         names: list[str] = []
         for step in path:
             if isinstance(step, int):
@@ -76,7 +76,7 @@ def read_as(wanted: type[_ReadAs], document: Description, called: str, name_of: 
         *places, field = names or [""]
         if places and isinstance(path[1], int):
             places[0] = name_of(str(path[0]), path[1], document[str(path[0])][path[1]])
-        raise RecordError(": ".join(places) or called, field, found, allowed) from error
+        raise RecordError(": ".join(places) or called, field, value, allowed) from error
 
 
 _Path = tuple[str | int, ...]

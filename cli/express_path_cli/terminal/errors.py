@@ -25,8 +25,8 @@ def is_web_page(error: ApiError) -> bool:
 
 def page_title(page: str) -> str:
     """Return the title of a web page as the end of a sentence; empty if it has none."""
-    found = re.search(r"<title[^>]*>(.*?)</title>", page, re.IGNORECASE | re.DOTALL)
-    return f', with the title "{found[1].strip()}"' if found else ""
+    title = re.search(r"<title[^>]*>(.*?)</title>", page, re.IGNORECASE | re.DOTALL)
+    return f', with the title "{title[1].strip()}"' if title else ""
 
 
 _ACCESS_DENIED_PAGE = "https://docs.aws.amazon.com/IAM/latest/UserGuide/troubleshoot_access-denied.html"

@@ -36,11 +36,11 @@ class RepeatedKeyError(Exception):
 
 def without_repeated_keys(pairs: list[tuple[str, object]]) -> dict[str, object]:
     """Return one JSON object, as an object_pairs_hook of json.loads. Raise RepeatedKeyError."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    values = dict(pairs)
+    if len(values) < len(pairs):
         keys = [key for key, _ in pairs]
         raise RepeatedKeyError(next(key for key in keys if keys.count(key) > 1))
-    return found
+    return values
 
 
 @dataclass(frozen=True, slots=True)

@@ -151,15 +151,19 @@ def _measured_sum(report: CostReport) -> dict[str, Any] | None:
 
 
 def _gateway(cost: NatCost) -> dict[str, Any]:
-    return {
-        **cost.nat.fields(),
-        "bytes": None if cost.series is None else _rounded(bytes_by_metric(cost.series)),
-        "bytesByZone": None if cost.series is None else _rounded(charged_bytes_by_zone(cost.series)),
-        "usdPerGb": cost.price.usd_per_gb if cost.price else None,
-        "priceBasis": cost.price.basis if cost.price else None,
-        "upperBound": _amount(cost.bound) if cost.bound else None,
-        "measured": _measured_fields(cost.measured) if cost.measured else None,
-    }
+    names = ("bytes", "bytesByZone", "usdPerGb", "priceBasis", "upperBound", "measured")
+    fields = {**cost.nat.fields(), **dict.fromkeys(names)}
+    if cost.series is not None:
+        fields["bytes"] = _rounded(bytes_by_metric(cost.series))
+        fields["bytesByZone"] = _rounded(charged_bytes_by_zone(cost.series))
+    if cost.price:
+        fields["usdPerGb"] = cost.price.usd_per_gb
+        fields["priceBasis"] = cost.price.basis
+    if cost.bound:
+        fields["upperBound"] = _amount(cost.bound)
+    if cost.measured:
+        fields["measured"] = _measured_fields(cost.measured)
+    return fields
 
 
 def _rounded(values: Mapping[str, float]) -> dict[str, int]:
@@ -201,7 +205,10 @@ def as_cost_table(report: CostReport) -> RenderableType:
         padding=(0, 2, 1, 0),
     )
     table.add_column("NAT", min_width=21, overflow="fold")
-    for column in ("Processed", "Upper bound", *(["Measured"] if report.log_group else [])):
+    columns = ["Processed", "Upper bound"]
+    if report.log_group:
+        columns.append("Measured")
+    for column in columns:
         table.add_column(column, justify="right", no_wrap=True)
     for cost in sorted(report.costs, key=lambda cost: -(cost.bound.usd if cost.bound else 0)):
         table.add_row(*_cells(cost, report))
@@ -236,14 +243,14 @@ def _measured_text(cost: NatCost, report: CostReport) -> Text:
     measured = cost.measured
     if measured is None:
         return Text("" if cost.nat.kind is NatKind.INSTANCE else "not measured", style="yellow")
-    at_least = "" if measured.complete else "at least "
-    share = "" if measured.share is None else f", {measured.share:.1%}"
-    since = "" if measured.window == report.window else f"\nsince {measured.window.start:%m-%d %H:%M}"
     amount = measured.amount
-    return Text.assemble(
-        (f"{at_least}${amount.usd:,.2f}", "bold"),
-        (f"\n${amount.usd_per_month:,.2f}/month\n{_size(amount.bytes)}{share}{since}", "dim"),
-    )
+    at_least = "" if measured.complete else "at least "
+    details = f"\n${amount.usd_per_month:,.2f}/month\n{_size(amount.bytes)}"
+    if measured.share is not None:
+        details += f", {measured.share:.1%}"
+    if measured.window != report.window:
+        details += f"\nsince {measured.window.start:%m-%d %H:%M}"
+    return Text.assemble((f"{at_least}${amount.usd:,.2f}", "bold"), (details, "dim"))
 
 
 def _days(report: CostReport) -> str:

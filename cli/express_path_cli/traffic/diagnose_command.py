@@ -97,8 +97,8 @@ def diagnose(
     show_failures_and_notes(network.failures, network.notes, quiet=quiet)
     verdicts = evaluate_all(network.views, parameters, Selection())
     nats = nats_to_diagnose(network, verdicts, named, source.elsewhere)
-    found = rows_of(verdicts, evaluators(network.views, parameters))
-    rows = {row.subnet_id: row for row in found if row.is_flagged}
+    all_rows = rows_of(verdicts, evaluators(network.views, parameters))
+    rows = {row.subnet_id: row for row in all_rows if row.is_flagged}
     with watching(quiet=quiet) as watch, TaskPool(live.workers, watch) as task_pool:
         diagnoses = diagnose_all(nats, rows, network, during, task_pool)
     show_failures_and_notes(task_pool.failures, quiet=quiet)
@@ -372,11 +372,11 @@ def _print_undiagnosed(console: Console, diagnosed: NatDiagnosis) -> None:
 
 
 def _print_commands(console: Console, diagnosed: NatDiagnosis) -> None:
-    found = commands(diagnosed)
-    for command in found[:_MAX_LINES]:
+    all_commands = commands(diagnosed)
+    for command in all_commands[:_MAX_LINES]:
         console.print(Text(f"  {command}", "cyan"), soft_wrap=True)
-    if len(found) > _MAX_LINES:
-        console.print(Text(f"  and {len(found) - _MAX_LINES} more commands; --format json lists all"))
+    if len(all_commands) > _MAX_LINES:
+        console.print(Text(f"  and {len(all_commands) - _MAX_LINES} more commands; --format json lists all"))
     if any(change.patches for change in diagnosed.changes):
         console.print(Text("  --format json also has patches for CloudFormation and Terraform", "dim"))
 

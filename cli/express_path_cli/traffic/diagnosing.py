@@ -141,8 +141,8 @@ def diagnose_all(
     named = sorted({(row.account_id, row.region) for row in rows.values() if row.subnet_id in used})
     clients = ((account_id, network.account_access.clients(account_id, region)) for account_id, region in named)
     places = [AccountRegion(account_id, aws) for account_id, aws in clients if aws]
-    found = task_pool.run(places, _has_runbooks, lambda place: f"{place}: runbooks")
-    with_runbooks = {(place.account_id, place.region) for place, has_runbooks in found if has_runbooks}
+    answers = task_pool.run(places, _has_runbooks, lambda place: f"{place}: runbooks")
+    with_runbooks = {(place.account_id, place.region) for place, has_runbooks in answers if has_runbooks}
     diagnosed = [_nat_diagnosis(nat, rows, with_runbooks, by_nat.get(nat.id)) for nat in nats]
     return sorted(diagnosed, key=lambda nat: not nat.has_symptoms)
 

@@ -66,11 +66,11 @@ def recording(placement: NatPlacement, log_group: str, flow_logs: Iterable[FlowL
     Raise NotRecordedError, also if there are several: the log group then has every byte several times.
     """
     recorded = {*placement.interface_ids, placement.subnet_id, placement.vpc_id}
-    found = [log for log in flow_logs if log.resource_id in recorded and log.traffic_type != "REJECT"]
-    why = _why_not(placement, found)
+    logs = [log for log in flow_logs if log.resource_id in recorded and log.traffic_type != "REJECT"]
+    why = _why_not(placement, logs)
     if why:
         raise NotRecordedError(placement.nat_gateway_id, log_group, why)
-    return found[0]
+    return logs[0]
 
 
 def _why_not(placement: NatPlacement, found: Sequence[FlowLog]) -> str:
@@ -182,14 +182,19 @@ def query_text(fields: Sequence[str], interfaces: Iterable[str], cidrs: Iterable
     names = [f"x_{field.replace('-', '_')}" for field in fields]
     quoted = ", ".join(f'"{interface}"' for interface in interfaces)
     express = " or ".join(f'isIpv4InSubnet({end}, "{cidr}")' for cidr in cidrs for end in ("x_srcaddr", "x_dstaddr"))
-    carried = f'({express}) and x_action = "ACCEPT"' if "action" in fields else f"({express})"
-    has_status = "log-status" in fields
+    condition = f"({express})"
+    if "action" in fields:
+        condition += ' and x_action = "ACCEPT"'
+    total_by = "x_interface_id"
+    if "log-status" in fields:
+        condition = f'({condition}) or x_log_status = "SKIPDATA"'
+        total_by += ", x_log_status"
     return "\n| ".join(
         [
             f'parse @message "{" ".join("*" for _ in names)}" as {", ".join(names)}',
             f"filter x_interface_id in [{quoted}]",
-            f'filter ({carried}) or x_log_status = "SKIPDATA"' if has_status else f"filter {carried}",
-            f"stats sum(x_bytes) as total by x_interface_id{', x_log_status' if has_status else ''}",
+            f"filter {condition}",
+            f"stats sum(x_bytes) as total by {total_by}",
         ]
     )
 

@@ -217,7 +217,7 @@ class MeterLoad:
 
 def load_of(series: Iterable[Series], period: int) -> MeterLoad:
     """Return the load from the series of METRICS of one meter; period is theirs, in seconds."""
-    metrics = {one.metric: dict(one.points) for one in series}
+    metrics = {metric_series.metric: dict(metric_series.points) for metric_series in series}
     arrived = _sum_of(metrics, "PacketsInFromSource", "PacketsInFromDestination")
     dropped = _sum_of(metrics, "PacketsDropCount")
     lost = dict(dropped)
@@ -476,5 +476,5 @@ def shortest_plateau(period: timedelta) -> timedelta:
 
 def diagnose(meter: Meter, series: Sequence[Series], start: datetime, end: datetime, period: int) -> Diagnosis:
     """Diagnose one meter from its series of METRICS, all with one period in seconds."""
-    load = load_of((found for found in series if found.meter == meter), period)
+    load = load_of((metric_series for metric_series in series if metric_series.meter == meter), period)
     return Diagnosis(meter, start, end, period, load, tuple(findings_of(load, timedelta(seconds=period))))

@@ -310,7 +310,7 @@ def test_a_table_can_be_healed_in_part() -> None:
         for subnet_id in ("subnet-1", "subnet-2")
     ]
     whole = TablePlan(table, (*blocked, change))
-    assert whole.change is change
+    assert whole.heal is change
     named = ", ".join(f"subnet-{number}" for number in range(30))
     assert list(plan_lines([whole])) == [
         "vpc-1:",

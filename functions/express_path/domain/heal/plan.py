@@ -191,6 +191,10 @@ def _heal(evaluator: Evaluator, verdict: Verdict, table: RouteTable, context: Pl
     else:
         action, patches = PlanAction.ASSOCIATE, associate_patches(endpoint, [table.id], evidence.policies)
     owner = owner_tag(endpoint, settings) or _adopter(endpoint, context) or owner_tag(table, settings)
+    shown_patches = {}
+    has_patches = all(blocker.code in WITH_PATCH for blocker in blockers)
+    if has_patches and not is_associated(evaluator.snapshot, table, endpoint):
+        shown_patches = {tool: patch for tool, patch in fitting(patches, owner).items() if len(patch) <= MAX_PATCH}
     return Plan(
         PlanAction.BLOCKED if blockers else action,
         verdict,
@@ -200,13 +204,7 @@ def _heal(evaluator: Evaluator, verdict: Verdict, table: RouteTable, context: Pl
         ip_address_type=endpoint.ip_address_type,
         blockers=shortened(blockers),
         warnings=shortened(warnings),
-        patches={
-            tool: patch
-            for tool, patch in fitting(patches, owner).items()
-            if len(patch) <= MAX_PATCH
-            and {concern.code for concern in blockers} <= WITH_PATCH
-            and not is_associated(evaluator.snapshot, table, endpoint)
-        },
+        patches=shown_patches,
         fingerprint=fingerprint,
         judged=tuple(policy.holder for policy in evidence.policies if not policy.fault),
     )

@@ -330,21 +330,25 @@ def _pass_appliance(
     gateway_id = gateway_of_proxy(tracer.snapshot, endpoint, firewall)
     if gateway_id is not None:
         return _leave_through_gateway(gateway_id, route, addresses)
-    needs_firewalls = _needs_firewalls(tracer.snapshot)
-    unknown = Unknown.PERMISSION if needs_firewalls else None
+    if _needs_firewalls(tracer.snapshot):
+        unknown, lacks = Unknown.PERMISSION, _FIREWALL_READS
+        whose, may_translate = _TO_FIND_IT, f"{_APPLIANCE}; {_TO_FIND_IT}"
+    else:
+        unknown, lacks = None, ""
+        whose, may_translate = _NO_FIREWALL, _may_translate(endpoint)
     if not firewall and endpoint.endpoint_type not in ("", "gatewayloadbalancer"):
-        note = _OTHER_TYPE.format(endpoint.endpoint_type, _TO_FIND_IT if needs_firewalls else _NO_FIREWALL)
-        lacks = _FIREWALL_READS if needs_firewalls else ""
+        note = _OTHER_TYPE.format(endpoint.endpoint_type, whose)
         return unresolved(route, addresses, note, lacks=lacks, unknown=unknown)
-    may_translate = f"{_APPLIANCE}; {_TO_FIND_IT}" if needs_firewalls else _may_translate(endpoint)
     if state.skip_gateway_endpoints and not firewall:
         return unresolved(route, addresses, may_translate, kind, lacks=_FIREWALL_READS, unknown=unknown)
     # Only a firewall is known to leave the source as it is.
     onward = state if firewall else state._replace(sources=())
     unlisted = _ENDPOINT_UNLISTED if endpoint.endpoint_type else _TYPE_NOT_SHOWN
     beyond = trace_from_any(tracer, endpoint.subnet_ids, addresses, onward, unlisted)
-    lacks = _FIREWALL_READS if needs_firewalls else ""
-    trace = beyond.map(_nat_behind_appliance) if firewall else behind_appliance(beyond, may_translate, lacks, unknown)
+    if firewall:
+        trace = beyond.map(_nat_behind_appliance)
+    else:
+        trace = behind_appliance(beyond, may_translate, lacks, unknown)
     return trace.via(hop_of(route, kind), route)
 
 

@@ -55,10 +55,10 @@ def holds(condition: Condition, value: Value, allowed: Sequence[str], effort: Ef
     if positive in _WITH_WILDCARDS:
         effort.match(value, allowed)
     effort.spend(len(value) * len(allowed))
-    met = [any(compare(found, wanted) for wanted in allowed) is not is_negated for found in value]
-    if condition.quantifier:
-        return all(met) if condition.quantifier == "ForAllValues" else any(met)
-    return all(met) if is_negated else any(met)
+    met = [any(compare(text, wanted) for wanted in allowed) is not is_negated for text in value]
+    if condition.quantifier == "ForAllValues" or (is_negated and not condition.quantifier):
+        return all(met)
+    return any(met)
 
 
 def values_that_matter(
@@ -70,17 +70,27 @@ def values_that_matter(
     matches one of them. Raise PolicyError.
     """
     known = list(dict.fromkeys(conditions))
-    effort.spend(0, BYTES_OF_CHARACTER * sum(len(text) for condition in known for text in condition.values))
-    texts = dict.fromkeys([*(text for condition in known for text in _texts(condition)), *_beside_limits(known)])
-    effort.spend(10 * len(texts) if of_addresses else 0)
+    characters = sum(sum(map(len, condition.values)) for condition in known)
+    effort.spend(0, BYTES_OF_CHARACTER * characters)
+    texts = dict.fromkeys([*chain.from_iterable(map(_texts, known)), *_beside_limits(known)])
     patterns = list(dict.fromkeys(chain.from_iterable(map(_patterns, known))))
     if of_addresses:
-        patterns += [compiled("?*.?*.?*.?*"), compiled("?*:?*:?*:?*:?*:?*:?*:?*", _COLONS_OF_IPV6)]
-    found = examples(patterns, texts, effort, frames)
-    if of_addresses:
-        found = [text for text in (text.replace(FILLER, "1") for text in found) if _address(text)]
-        return list(dict.fromkeys([*found, *SOME_ADDRESSES]))
-    return list(dict.fromkeys(found if frames else [*found, *OTHER]))
+        return _addresses_that_matter(texts, patterns, effort, frames)
+    values = examples(patterns, texts, effort, frames)
+    if not frames:
+        values = [*values, *OTHER]
+    return list(dict.fromkeys(values))
+
+
+def _addresses_that_matter(
+    texts: Iterable[str], patterns: Sequence[Pattern], effort: Effort, frames: Sequence[Pattern]
+) -> list[str]:
+    """Return the texts that are addresses, and an address for each set of patterns that an address can match."""
+    known = dict.fromkeys(texts)
+    effort.spend(10 * len(known))
+    forms = [compiled("?*.?*.?*.?*"), compiled("?*:?*:?*:?*:?*:?*:?*:?*", _COLONS_OF_IPV6)]
+    filled = [text.replace(FILLER, "1") for text in examples([*patterns, *forms], known, effort, frames)]
+    return list(dict.fromkeys([*filter(_address, filled), *SOME_ADDRESSES]))
 
 
 def different(values: Sequence[str], conditions: Sequence[Condition], effort: Effort) -> Sequence[str]:

@@ -175,17 +175,15 @@ def _tables_naming(prefix_list_id: str, snapshot: Snapshot) -> set[str]:
 
 def _endpoints_of_firewall(arn: str, snapshot: Snapshot) -> Collection[str]:
     """Return the endpoints of a firewall; if it is gone or cannot be read, every endpoint that is not another firewall's."""
-    named = {
-        known.arn: {
-            endpoint_id for version in snapshot.versions_of(known) for endpoint_id in version.named_endpoint_ids
-        }
-        for known in (snapshot.firewalls or {}).values()
-    }
+    named: dict[str, set[str]] = {}
+    for firewall in (snapshot.firewalls or {}).values():
+        versions = snapshot.versions_of(firewall)
+        named[firewall.arn] = set[str]().union(*(version.named_endpoint_ids for version in versions))
     if arn in named:
         return named[arn]
     routes = (route for table in snapshot.route_tables.values() for route in table.routes)
-    met = {route.target_id for route in routes if route.target_kind is TargetKind.VPC_ENDPOINT}
-    return met.difference(*named.values())
+    in_routes = {route.target_id for route in routes if route.target_kind is TargetKind.VPC_ENDPOINT}
+    return in_routes.difference(*named.values())
 
 
 def _current_tables(subnet_ids: Iterable[str], tracer: Tracer) -> Iterator[str]:

@@ -90,7 +90,7 @@ class _Lists:
 
     def _row(self, row: Row) -> list[Any]:
         deciding = self._path(TrafficPath(row.reason, row.path))
-        others = tuple(map(self._path, row.other_paths))
+        other_paths = tuple(map(self._path, row.other_paths))
         return [
             row.subnet_id,
             row.subnet_name,
@@ -101,7 +101,7 @@ class _Lists:
             _REASON_INDEXES[row.reason],
             self._lists["annotations"].index(row.annotation),
             deciding,
-            self._lists["otherPaths"].index(others),
+            self._lists["otherPaths"].index(other_paths),
             self._remedy(row.remedy),
         ]
 
