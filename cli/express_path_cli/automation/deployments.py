@@ -18,7 +18,7 @@ from typing import Generic, TypeVar
 from express_path.adapters.aws import Aws
 from express_path.adapters.roll_out import Place, StackInstance
 from express_path.adapters.runbooks import Runbooks, runbooks_of
-from express_path.domain.findings.texts import RULE_NAME
+from express_path.domain.verdict.parameters import RULE_NAME
 from express_path.errors import ApiError, ExpressPathError
 from express_path_cli.automation.resources import RefusedStackError, StackResources, ledger_of_function, read_resources
 from express_path_cli.automation.stack import Stack, list_stacks

@@ -11,7 +11,7 @@ from express_path.adapters.aws import Aws, calling
 from express_path.adapters.health import FunctionState, Installation, read_function, read_installation
 from express_path.adapters.recorder import read_recorder, read_recorder_status
 from express_path.adapters.remediation import read_remediation
-from express_path.domain.findings.texts import RULE_NAME
+from express_path.domain.verdict.parameters import RULE_NAME
 from express_path.errors import ExpressPathError
 from express_path_cli.automation.deployments import own_stacks
 from express_path_cli.automation.stack import Stack, read_stack

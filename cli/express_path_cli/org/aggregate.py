@@ -10,9 +10,9 @@ from datetime import datetime
 
 from express_path.adapters.aws import Aws, pages
 from express_path.adapters.roll_out import Place
-from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.path.reasons import Compliance
 from express_path.domain.verdict.annotations import read_annotation
+from express_path.domain.verdict.parameters import RULE_NAME
 from express_path.errors import RecordError
 from express_path_cli.findings.row import Row
 

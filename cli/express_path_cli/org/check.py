@@ -12,8 +12,8 @@ from express_path.adapters.aws import Aws, Expecting, calling, pages
 from express_path.adapters.recorder import read_recorder, read_recorder_status
 from express_path.adapters.roll_out import STACK_SETS, Member, Place
 from express_path.adapters.runbooks import runbooks_of
-from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.policies.keys import NOTHING_KNOWN
+from express_path.domain.verdict.parameters import RULE_NAME
 from express_path.errors import ApiError, ExpressPathError
 from express_path_cli.automation.stack_sets import read_deployed
 from express_path_cli.aws.judging import JudgedPolicies, judge

@@ -16,8 +16,8 @@ from express_path.adapters.health import (
     read_topic,
     subscriptions_problem,
 )
-from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.network.resources import partition
+from express_path.domain.verdict.parameters import RULE_NAME
 from express_path_cli.aws.sessions import AccountRegion
 from express_path_cli.installation.rule import find_rules
 

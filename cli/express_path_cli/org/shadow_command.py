@@ -13,9 +13,9 @@ from express_path import evaluation
 from express_path.adapters.config_rule.events import ConfigEvent
 from express_path.adapters.config_rule.stored_results import StoredResult
 from express_path.adapters.network_reader import SnapshotReader
-from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.verdict.annotations import read_annotation
 from express_path.domain.verdict.evaluator import Verdict
+from express_path.domain.verdict.parameters import RULE_NAME
 from express_path.errors import ApiError
 from express_path_cli.automation.deployments import Deployment, find_deployments
 from express_path_cli.aws import options

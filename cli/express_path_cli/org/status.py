@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from express_path.adapters.aws import Aws
 from express_path.adapters.roll_out import STACK_SETS, Member, Place, StackInstance, StackSet
-from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance, Reason
+from express_path.domain.verdict.parameters import RULE_NAME
 from express_path.errors import ApiError
 from express_path_cli.automation.stack_sets import Deployed, read_deployed
 from express_path_cli.aws.options import LiveOptions

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from express_path.domain.findings.texts import RULE_NAME
+from express_path.domain.verdict.parameters import RULE_NAME
 
 
 class Runbooks(NamedTuple):

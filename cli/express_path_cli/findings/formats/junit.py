@@ -6,8 +6,8 @@ from itertools import groupby
 from xml.etree.ElementTree import Element, SubElement, indent, tostring
 from xml.sax.saxutils import quoteattr
 
-from express_path.domain.findings.texts import RULE_NAME
 from express_path.domain.path.reasons import SEVERITY_ORDER, Compliance
+from express_path.domain.verdict.parameters import RULE_NAME
 from express_path_cli.findings.hubs import TITLE, Hub, hub_advice
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Row

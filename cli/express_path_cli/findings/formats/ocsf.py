@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
-from express_path.domain.findings.texts import RULE_NAME, TITLE, finding_id, path_text, severity
+from express_path.domain.findings.texts import TITLE, finding_id, path_text, severity
 from express_path.domain.network.resources import partition, subnet_arn
 from express_path.domain.path.reasons import Compliance
+from express_path.domain.verdict.parameters import RULE_NAME
 from express_path_cli.findings.formats.json import document
 from express_path_cli.findings.result import Result
 from express_path_cli.findings.row import Mark, Row

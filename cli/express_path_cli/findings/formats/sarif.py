@@ -7,10 +7,11 @@ from itertools import chain
 from typing import Any
 from urllib.parse import quote
 
-from express_path.domain.findings.texts import RULE_NAME, path_text
+from express_path.domain.findings.texts import path_text
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.remedy.texts import PAGES, Remedy, general_remedy
 from express_path.domain.verdict.annotations import MEANINGS
+from express_path.domain.verdict.parameters import RULE_NAME
 from express_path_cli.findings.baseline import PastFinding, past_text
 from express_path_cli.findings.formats.json import document
 from express_path_cli.findings.hubs import TITLE, hub_advice, hubs_in_short

@@ -3,8 +3,6 @@
 from express_path.domain.path.reasons import Compliance, Reason
 from express_path.domain.verdict.evaluator import Verdict
 
-RULE_NAME = "s3express-no-nat-path"
-"""The default name of the rule."""
 TITLE = "S3 Express One Zone traffic of this subnet should not cross a NAT"
 PASSES = "INFORMATIONAL"
 SEVERITIES = {

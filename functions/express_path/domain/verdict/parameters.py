@@ -10,6 +10,9 @@ from express_path.domain.network.ids import wrong_form
 from express_path.domain.path.reasons import NAT_REASONS, Compliance, Reason
 from express_path.errors import ParameterError
 
+RULE_NAME = "s3express-no-nat-path"
+"""The default name of the rule."""
+
 
 class Scope(StrEnum):
     """The accounts and Regions in which the rule applies: all, or only those with a directory bucket."""
