@@ -7,7 +7,13 @@ import pytest
 
 from express_path.adapters.heal_answers import plan_answer, undo_answer
 from express_path.domain.heal.claims import NextStep
-from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy, TableRecord, TableState
+from express_path.domain.heal.ledger_records import (
+    RunKind,
+    RunRecord,
+    StartedBy,
+    TableRecord,
+    TableState,
+)
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import NONE, Blocker, HealSettings, Plan
 from express_path.domain.heal.undo_plan import UndoFact, UndoFactCode, UndoPlan

@@ -19,7 +19,7 @@ from express_path.adapters.heal_requests import (
     parse_heal_request,
     parse_undo_request,
 )
-from express_path.domain.heal.ledger import StartedBy
+from express_path.domain.heal.ledger_records import StartedBy
 from express_path.errors import RecordError
 
 # --- heals -----------------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import pytest
 
 from express_path.adapters.ledger import Writer, run_record, table_record, vpc_record
 from express_path.domain.heal.claims import CLAIM_SECONDS, Election
-from express_path.domain.heal.ledger import (
+from express_path.domain.heal.ledger_records import (
     Approval,
     ApprovalState,
     Marks,

@@ -27,7 +27,7 @@ from config_rule_sandbox.ssm.execution import Execution
 from config_rule_sandbox.ssm.registry import registry
 from demo.local_aws import local_aws
 from demo.situations import remove_default_vpc
-from express_path.domain.heal.ledger import STOP_ID
+from express_path.domain.heal.ledger_records import STOP_ID
 from express_path.healing import rereading
 from express_path_cli.installation.rule import CHECKED
 from org.expansion import expand

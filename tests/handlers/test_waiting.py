@@ -14,7 +14,7 @@ from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
 from express_path.adapters import unhealed
-from express_path.domain.heal.ledger import STOP_ID
+from express_path.domain.heal.ledger_records import STOP_ID
 from tests.support.heals import HEAL, TRUST, configure_remediation
 from tests.support.ledgers import LEDGER, LedgerTable
 from tests.support.network import Builder, Private

@@ -9,7 +9,7 @@ from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.iam.people import create_user
 from config_rule_sandbox.refusals import refused
 from config_rule_sandbox.server import Sandbox
-from express_path.domain.heal.ledger import STOP_ID
+from express_path.domain.heal.ledger_records import STOP_ID
 from express_path_cli.automation import stops
 from tests.cli.org.organizations import put_recorder
 from tests.iam.deployed import Deployed

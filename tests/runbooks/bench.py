@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from config_rule_sandbox.networks.central_egress import EVERY_VPC, Hub, attach
-from express_path.domain.heal.ledger import ApprovalState, TableState
+from express_path.domain.heal.ledger_records import ApprovalState, TableState
 from tests.support.heals import Approval, Deployment, Run, Vpc, status
 from tests.support.network import Builder
 

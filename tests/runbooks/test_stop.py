@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from express_path.domain.heal.ledger import STOP_ID
+from express_path.domain.heal.ledger_records import STOP_ID
 from tests.support.heals import FUNCTION, Approval, Deployment, Run, Vpc, status, steps
 from tests.support.ledgers import LEDGER, TIME, LedgerTable
 from tests.support.network import Builder

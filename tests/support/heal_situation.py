@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from express_path.domain.heal.approvals import ApprovalRun
-from express_path.domain.heal.ledger import (
+from express_path.domain.heal.ledger_records import (
     NO_RECORDS,
     LedgerView,
     RunRecord,

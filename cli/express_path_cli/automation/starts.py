@@ -26,7 +26,7 @@ from express_path.domain.network.snapshot import Snapshot
 from express_path.domain.path.tracing import Tracer
 from express_path.errors import ApiError
 from express_path_cli.automation.deployments import Deployment
-from express_path_cli.automation.ledger import read_history
+from express_path_cli.automation.past_heals import read_history
 from express_path_cli.automation.release import version_to_start
 from express_path_cli.terminal.errors import OptionError
 

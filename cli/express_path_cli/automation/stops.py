@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from express_path.adapters.aws import Aws, Expecting, calling, pages
 from express_path.adapters.ledger import LedgerItem, stop_record
 from express_path.adapters.remediation import list_exceptions
-from express_path.domain.heal.ledger import STOP_ID, Stop
+from express_path.domain.heal.ledger_records import STOP_ID, Stop
 from express_path.errors import ApiError
 from express_path_cli.automation.deployments import Deployment
 from express_path_cli.automation.exceptions import clear_exceptions, denied_by_policy

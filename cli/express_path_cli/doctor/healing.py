@@ -29,7 +29,7 @@ from express_path.adapters.remediation import Remediation, list_exceptions
 from express_path.adapters.runbooks import runbooks_of
 from express_path.adapters.unhealed import waiting_problem
 from express_path.domain.heal.endpoints import counts_against_quota
-from express_path.domain.heal.ledger import Stop
+from express_path.domain.heal.ledger_records import Stop
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, Quota
 from express_path.domain.network.snapshot import is_express_service
 from express_path_cli.automation.exceptions import MAX_CLEARED

@@ -10,7 +10,7 @@ from typing import Any
 from express_path.adapters.aws import Aws
 from express_path.adapters.ledger import ledger_time
 from express_path.adapters.roles import assuming
-from express_path.domain.heal.ledger import Stop
+from express_path.domain.heal.ledger_records import Stop
 from express_path.errors import ExpressPathError
 from express_path_cli.automation.deployments import Deployment, Evidence, for_each_stack
 from express_path_cli.automation.starts import Heals, Started, find_heals, start_remediations

@@ -8,9 +8,9 @@ from itertools import groupby
 from typing import Any
 
 from express_path.adapters.aws import pages
-from express_path.domain.heal.ledger import StartedBy
+from express_path.domain.heal.ledger_records import StartedBy
 from express_path_cli.automation.deployments import Deployment, find_deployments
-from express_path_cli.automation.ledger import PastHeal, past_heals, read_history
+from express_path_cli.automation.past_heals import PastHeal, past_heals, read_history
 from express_path_cli.automation.runs import RUN_ID
 from express_path_cli.automation.starts import find_waiting
 from express_path_cli.aws.options import LiveOptions

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from express_path.adapters.unhealed import waiting_problem
-from express_path.domain.heal.ledger import StartedBy
+from express_path.domain.heal.ledger_records import StartedBy
 from express_path_cli.automation.deployments import NOT_DEPLOYED
-from express_path_cli.automation.ledger import HealState, PastHeal
+from express_path_cli.automation.past_heals import HealState, PastHeal
 from express_path_cli.aws import options
 from express_path_cli.aws.account_options import Deployments, taking
 from express_path_cli.aws.options import TableFormat

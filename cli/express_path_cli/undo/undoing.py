@@ -10,7 +10,7 @@ from express_path.domain.heal.texts import undo_fact_text
 from express_path.domain.heal.undo_plan import UNDONE, UndoChange, UndoFactCode
 from express_path_cli.automation.answers import UndoAnswer, cause_of, read_answer
 from express_path_cli.automation.deployments import Deployment
-from express_path_cli.automation.ledger import HealState, PastHeal
+from express_path_cli.automation.past_heals import HealState, PastHeal
 from express_path_cli.automation.release import version_to_start
 from express_path_cli.automation.runs import Job, Run, RunQueue, has_succeeded
 from express_path_cli.aws.task_pool import TaskPool

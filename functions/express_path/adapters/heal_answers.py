@@ -9,7 +9,7 @@ from express_path.adapters.ledger import Write, ledger_time
 from express_path.adapters.serialization import verdict_answer
 from express_path.domain.heal.approvals import ApprovalStep, approval_message
 from express_path.domain.heal.claims import Election, NextStep, client_token
-from express_path.domain.heal.ledger import RunRecord, Stop, TableRecord
+from express_path.domain.heal.ledger_records import RunRecord, Stop, TableRecord
 from express_path.domain.heal.records import NONE, Concern, HealSettings, Plan, PlanAction
 from express_path.domain.heal.texts import how_to_undo, one_line, plan_text, undo_fact_text
 from express_path.domain.heal.undo_plan import UndoFact, UndoPlan

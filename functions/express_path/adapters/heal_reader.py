@@ -16,7 +16,7 @@ from express_path.adapters.step_failures import failure_of
 from express_path.domain.heal.approvals import ApprovalRun
 from express_path.domain.heal.endpoints import counts_against_quota, express_endpoints, needs_more_routes_than_default
 from express_path.domain.heal.failures import StepFailure
-from express_path.domain.heal.ledger import RunRecord
+from express_path.domain.heal.ledger_records import RunRecord
 from express_path.domain.heal.preflight import (
     ENDPOINT_QUOTA,
     ROUTE_QUOTA,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, ClassVar
 
-from express_path.domain.heal.ledger import StartedBy
+from express_path.domain.heal.ledger_records import StartedBy
 from express_path.errors import ContractError, RecordError
 from express_path.fields import Description, identifier, optional_free_text, optional_identifier
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from express_path.adapters.aws import attributes, calling
 from express_path.domain.heal.approvals import APPROVED_SECONDS, REQUEST_SECONDS
 from express_path.domain.heal.claims import CLAIM_SECONDS, Election
-from express_path.domain.heal.ledger import (
+from express_path.domain.heal.ledger_records import (
     RUN_PREFIX,
     STOP_ID,
     TABLE_PREFIX,

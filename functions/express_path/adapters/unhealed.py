@@ -14,7 +14,7 @@ from express_path.adapters.aws import Expecting, pages
 from express_path.adapters.config_rule.stored_results import PAGE
 from express_path.adapters.ledger import Ledger
 from express_path.adapters.remediation import list_exceptions
-from express_path.domain.heal.ledger import ApprovalState, TableRecord
+from express_path.domain.heal.ledger_records import ApprovalState, TableRecord
 
 if TYPE_CHECKING:
     from mypy_boto3_config import ConfigServiceClient

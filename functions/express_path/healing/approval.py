@@ -14,7 +14,7 @@ from express_path.adapters.heal_requests import (
 from express_path.adapters.ledger import Write, Writer
 from express_path.domain.heal.approvals import ApprovalStep, denial, next_step, open_request
 from express_path.domain.heal.claims import FIRST_PLAN, Observation
-from express_path.domain.heal.ledger import ApprovalState, StartedBy
+from express_path.domain.heal.ledger_records import ApprovalState, StartedBy
 from express_path.domain.heal.records import HealSettings, PlanAction
 from express_path.errors import SettingError
 from express_path.healing.planning import Planner

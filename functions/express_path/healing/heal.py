@@ -49,7 +49,8 @@ from express_path.domain.heal.claims import (
     next_change,
     why_not_healed,
 )
-from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, marks_of
+from express_path.domain.heal.ledger_records import Marks, RunKind, RunRecord
+from express_path.domain.heal.ownership import marks_of
 from express_path.domain.heal.records import NONE, PlanAction, RemediationMode
 from express_path.domain.heal.undo_plan import LiveResources, leads_to
 from express_path.domain.verdict.evaluator import Evaluator

@@ -7,7 +7,7 @@ from express_path.adapters.entrances import with_entrances
 from express_path.adapters.heal_reader import approval_run, evidence_for
 from express_path.adapters.heal_requests import HealRequest
 from express_path.domain.heal.claims import Observation, RepeatPolicy
-from express_path.domain.heal.ledger import NO_RECORDS
+from express_path.domain.heal.ledger_records import NO_RECORDS
 from express_path.domain.heal.plan import BLOCKER_BY_REASON, PlanContext, is_healable, make_plan
 from express_path.domain.heal.preflight import Evidence
 from express_path.domain.heal.records import HealSettings, parse_endpoint_policy

@@ -8,7 +8,7 @@ from express_path.adapters.aws import Aws
 from express_path.adapters.heal_reader import has_ended
 from express_path.adapters.ledger import Ledger
 from express_path.adapters.network_reader import SnapshotReader
-from express_path.domain.heal.ledger import RunRecord, TableRecord, VpcRecord
+from express_path.domain.heal.ledger_records import RunRecord, TableRecord, VpcRecord
 from express_path.domain.heal.records import HealSettings
 from express_path.domain.verdict.parameters import RuleParameters
 

@@ -13,7 +13,7 @@ from typer.testing import Result
 from config_rule_sandbox.cloudformation.described_stacks import created_stacks
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.server import Sandbox
-from express_path.domain.heal.ledger import STOP_ID
+from express_path.domain.heal.ledger_records import STOP_ID
 from org.expansion import runbook
 from tests.cli.heal.healing_stack import STACK, deployed, make_stack, remove_stack
 from tests.support.command import invoke

@@ -8,7 +8,7 @@ import pytest
 
 from config_rule_sandbox.answers import LaterSteps
 from config_rule_sandbox.server import Sandbox
-from express_path.domain.heal.ledger import STOP_ID
+from express_path.domain.heal.ledger_records import STOP_ID
 from express_path_cli.automation import runs
 from tests.cli.heal.healing_stack import LOOK, invoke_at_terminal, verdict
 from tests.support.command import invoke

@@ -13,7 +13,7 @@ from config_rule_sandbox.cloudformation.described_stacks import created_stacks
 from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.config.results import Result, results_of
 from config_rule_sandbox.server import Sandbox
-from express_path.domain.heal.ledger import STOP_ID
+from express_path.domain.heal.ledger_records import STOP_ID
 from express_path_cli.automation import stops
 from express_path_cli.automation.exceptions import DENIED_BY_POLICY
 from org.expansion import runbook

@@ -17,7 +17,12 @@ from express_path.domain.heal.approvals import (
     open_request,
     why_not_confirmed,
 )
-from express_path.domain.heal.ledger import Approval, ApprovalState, StartedBy, TableRecord
+from express_path.domain.heal.ledger_records import (
+    Approval,
+    ApprovalState,
+    StartedBy,
+    TableRecord,
+)
 from express_path.domain.heal.records import Blocker, Concern, HealSettings, Plan, PlanAction
 from tests.support.heal_situation import NOW, network, planned
 from tests.support.make import endpoint

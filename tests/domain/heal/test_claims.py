@@ -24,7 +24,7 @@ from express_path.domain.heal.claims import (
     next_change,
     why_not_healed,
 )
-from express_path.domain.heal.ledger import (
+from express_path.domain.heal.ledger_records import (
     LedgerView,
     RunKind,
     RunRecord,

@@ -10,7 +10,7 @@ from express_path.domain.heal.endpoints import (
     needs_more_routes_than_default,
     with_association,
 )
-from express_path.domain.heal.ledger import (
+from express_path.domain.heal.ledger_records import (
     LedgerView,
     Marks,
     RunKind,
@@ -18,8 +18,8 @@ from express_path.domain.heal.ledger import (
     StartedBy,
     TableRecord,
     VpcRecord,
-    policy_hash,
 )
+from express_path.domain.heal.ownership import policy_hash
 from express_path.domain.heal.preflight import ENDPOINT_QUOTA, ROUTE_QUOTA, Evidence, Policy, Quota
 from express_path.domain.heal.records import FULL_ACCESS, MANAGED_TAG, Blocker, PlanAction
 from express_path.domain.network.addresses import Family, parse_cidr

@@ -9,7 +9,7 @@ import pytest
 from express_path.adapters.heal_answers import check_not_blocked, plan_answer
 from express_path.domain.heal.claims import NextStep
 from express_path.domain.heal.endpoints import READ_ENTRIES
-from express_path.domain.heal.ledger import (
+from express_path.domain.heal.ledger_records import (
     NO_RECORDS,
     Approval,
     ApprovalState,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from express_path.domain.heal.failures import StepFailure
-from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy
+from express_path.domain.heal.ledger_records import RunKind, RunRecord, StartedBy
 from express_path.domain.heal.records import Blocker, Concern, PlanAction
 from express_path.domain.heal.texts import (
     concern_text,

@@ -6,7 +6,15 @@ from typing import Any
 
 import pytest
 
-from express_path.domain.heal.ledger import Marks, RunKind, RunRecord, StartedBy, TableRecord, VpcRecord, policy_hash
+from express_path.domain.heal.ledger_records import (
+    Marks,
+    RunKind,
+    RunRecord,
+    StartedBy,
+    TableRecord,
+    VpcRecord,
+)
+from express_path.domain.heal.ownership import policy_hash
 from express_path.domain.heal.records import FULL_ACCESS, MANAGED_TAG, HealSettings
 from express_path.domain.heal.undo_plan import (
     MAX_NAMED_SUBNETS,

@@ -8,7 +8,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
-from express_path.domain.heal.ledger import Approval, ApprovalState, StartedBy, TableRecord, policy_hash
+from express_path.domain.heal.ledger_records import (
+    Approval,
+    ApprovalState,
+    StartedBy,
+    TableRecord,
+)
+from express_path.domain.heal.ownership import policy_hash
 from express_path.domain.heal.records import FULL_ACCESS, Blocker, Concern, HealSettings, Plan, PlanAction
 
 ANSWER_SECONDS = 86_400

@@ -7,7 +7,12 @@ from datetime import datetime
 from enum import StrEnum
 
 from express_path.domain.heal.endpoints import USABLE, express_endpoints
-from express_path.domain.heal.ledger import LedgerView, RunRecord, TableState, VpcRecord
+from express_path.domain.heal.ledger_records import (
+    LedgerView,
+    RunRecord,
+    TableState,
+    VpcRecord,
+)
 from express_path.domain.heal.records import CHANGING, MANAGED_TAG, Blocker, Plan, PlanAction
 from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.network.snapshot import Snapshot

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from express_path.domain.heal.ledger import owner_tag
+from express_path.domain.heal.ownership import owner_tag
 from express_path.domain.heal.preflight import ROUTE_QUOTA, Evidence
 from express_path.domain.heal.records import MANAGED_TAG, Blocker, Concern, HealSettings
 from express_path.domain.heal.transit import transit_concerns

@@ -19,16 +19,15 @@ from express_path.domain.heal.endpoints import (
     quota_concerns,
     usable_endpoints,
 )
-from express_path.domain.heal.ledger import (
+from express_path.domain.heal.ledger_records import (
     NO_RECORDS,
     LedgerView,
     RunRecord,
     StartedBy,
     TableRecord,
     TableState,
-    changed_since_creation,
-    owner_tag,
 )
+from express_path.domain.heal.ownership import changed_since_creation, owner_tag
 from express_path.domain.heal.patches import associate_patches, create_patches, fitting
 from express_path.domain.heal.policies import policy_concerns
 from express_path.domain.heal.preflight import Evidence, calendar_concerns, preflight

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from express_path.domain.heal.failures import StepFailure
-from express_path.domain.heal.ledger import RunRecord
+from express_path.domain.heal.ledger_records import RunRecord
 from express_path.domain.heal.records import CHANGING, Concern, PlanAction
 from express_path.domain.heal.undo_plan import UndoFact, UndoFactCode
 

@@ -7,11 +7,13 @@ from datetime import UTC, datetime
 from enum import StrEnum
 
 from express_path.domain.heal.endpoints import USABLE
-from express_path.domain.heal.ledger import (
+from express_path.domain.heal.ledger_records import (
     RunKind,
     RunRecord,
     TableRecord,
     VpcRecord,
+)
+from express_path.domain.heal.ownership import (
     adopted,
     changed_since,
     changed_since_creation,

@@ -14,7 +14,7 @@ from express_path.domain.heal.endpoints import (
     network_concerns,
     usable_endpoints,
 )
-from express_path.domain.heal.ledger import owner_tag
+from express_path.domain.heal.ownership import owner_tag
 from express_path.domain.heal.patches import associate_patches, create_patches, fitting
 from express_path.domain.heal.records import FULL_ACCESS, Blocker, Concern, HealSettings
 from express_path.domain.heal.transit import TRANSIT

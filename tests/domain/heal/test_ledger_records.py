@@ -1,10 +1,8 @@
-"""What the ledger says of a route table, of a stop, and of what a heal saw."""
+"""What the ledger says of a route table, and of a stop."""
 
 from datetime import UTC, datetime
 
-from express_path.domain.heal.ledger import Stop, TableRecord, TableState, marks_of
-from express_path.domain.heal.records import HealSettings
-from tests.support.make import endpoint, table
+from express_path.domain.heal.ledger_records import Stop, TableRecord, TableState
 
 
 def test_a_claim_keeps_other_runs_away_until_it_expires() -> None:
@@ -23,11 +21,3 @@ def test_a_stop_names_who_when_and_why_as_far_as_it_is_known() -> None:
         "STOPPED: arn:x stopped all heals at 2026-01-01: a change freeze; "
     )
     assert str(Stop("", "", "")).startswith("STOPPED: somebody stopped all heals at an unknown time; ")
-
-
-def test_owners_and_the_policy_are_marked() -> None:
-    """An undo finds whether one of them changed."""
-    stack = {"aws:cloudformation:stack-name": "network"}
-    marks = marks_of(endpoint(tags=stack), "{}", table("rtb-1"), HealSettings())
-    assert (marks.endpoint_owner, marks.table_owner) == ("aws:cloudformation:stack-name=network", "")
-    assert marks != marks_of(endpoint(tags=stack), '{"Statement": []}', table("rtb-1"), HealSettings())

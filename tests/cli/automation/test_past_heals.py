@@ -4,8 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from express_path.domain.heal.ledger import RunKind, RunRecord, StartedBy, TableRecord
-from express_path_cli.automation.ledger import HealState, History, PastHeal, past_heals
+from express_path.domain.heal.ledger_records import (
+    RunKind,
+    RunRecord,
+    StartedBy,
+    TableRecord,
+)
+from express_path_cli.automation.past_heals import HealState, History, PastHeal, past_heals
 from tests.support.make import ACCOUNT
 
 NOON, ONE = "2026-11-22T12:00:00+00:00", "2026-11-22T13:00:00+00:00"

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 from express_path.adapters.aws import pages
 from express_path.adapters.ledger import LedgerItem, run_record, table_record
-from express_path.domain.heal.ledger import RUN_PREFIX, TABLE_PREFIX, RunKind, RunRecord, TableRecord
+from express_path.domain.heal.ledger_records import (
+    RUN_PREFIX,
+    TABLE_PREFIX,
+    RunKind,
+    RunRecord,
+    TableRecord,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
