@@ -122,7 +122,7 @@ class Deployment:
 
 
 @dataclass(frozen=True, slots=True)
-class Evidence:
+class StackEvidence:
     """What CloudFormation shows of a stack with a role that stops heals. That is enough to stop, and not to start.
 
     deployment: the stack, with what it has of our resources. ledgers: the tables that its parameter and its resource name.
@@ -197,11 +197,11 @@ def own_stacks(place: AccountRegion, profile: str | None) -> OwnStacks[Deploymen
 
     What cannot be read of one stack, which anybody may have made, keeps nobody from using another one.
     """
-    return _each_own_stack(place, profile, "", Evidence.confirmed)
+    return _each_own_stack(place, profile, "", StackEvidence.confirmed)
 
 
 def _each_own_stack(
-    place: AccountRegion, profile: str | None, known: str, task: Callable[[Evidence], _Value]
+    place: AccountRegion, profile: str | None, known: str, task: Callable[[StackEvidence], _Value]
 ) -> OwnStacks[_Value]:
     """Run a task for each stack of a Region of the caller's account, in parallel, as soon as the stack is read.
 
@@ -262,13 +262,13 @@ def find_deployments(live: LiveOptions, task_pool: TaskPool) -> Deployments:
     Raise OptionError, and ApiError if the organization or its StackSets cannot be read.
     """
     live.check()
-    found = for_each_stack(live, find_home(live), task_pool, Evidence.confirmed)
+    found = for_each_stack(live, find_home(live), task_pool, StackEvidence.confirmed)
     deployments = [replace(row, version=row.version or found.versions.get(str(row.place), "")) for row in found.values]
     return Deployments(sorted(deployments, key=lambda row: row.key), found.without_stack, found.notes)
 
 
 def for_each_stack(
-    live: LiveOptions, home: Home, task_pool: TaskPool, task: Callable[[Evidence], _Value]
+    live: LiveOptions, home: Home, task_pool: TaskPool, task: Callable[[StackEvidence], _Value]
 ) -> FoundStacks[_Value]:
     """Run a task for each stack in the selected accounts and Regions, as soon as the stack is read.
 
@@ -373,7 +373,7 @@ def _name_decoys(
     ]
 
 
-def _of_own_account(place: AccountRegion, stack: Stack, here: str, stack_option: str) -> Evidence:
+def _of_own_account(place: AccountRegion, stack: Stack, here: str, stack_option: str) -> StackEvidence:
     """Return what a stack of the caller's own account shows. `here` selects the place. Raise ApiError, RefusedStackError."""
     resources = read_resources(place.aws.client("cloudformation"), stack.id)
     rule = resources.names.get("ConfigRule") or stack.parameters.get("RuleName") or RULE_NAME
@@ -396,7 +396,7 @@ def _of_own_account(place: AccountRegion, stack: Stack, here: str, stack_option:
     except RefusedStackError as error:
         fault = error
     deployment = _deployment(resources, place, stack, rule, ledgers[0] if ledgers else "", here)
-    return Evidence(replace(deployment, stack_option=stack_option), ledgers, bool(given) or not ledgers, fault)
+    return StackEvidence(replace(deployment, stack_option=stack_option), ledgers, bool(given) or not ledgers, fault)
 
 
 def _deployment(
@@ -421,7 +421,7 @@ def _deployment(
     )
 
 
-def _of_instance(place: AccountRegion, instance: StackInstance, live: LiveOptions) -> Evidence:
+def _of_instance(place: AccountRegion, instance: StackInstance, live: LiveOptions) -> StackEvidence:
     """Return what the instance of a StackSet shows, whose parameters name the ledger. Raise ApiError, OptionError."""
     parameters = instance.stack_set.parameters
     if not instance.stack_id or not parameters.get("LedgerTableName"):
@@ -440,4 +440,4 @@ def _of_instance(place: AccountRegion, instance: StackInstance, live: LiveOption
     selected = replace(live, all_regions=False, regions=(place.region,), account_ids=(place.account_id,), ou_ids=())
     stack = Stack(instance.stack_id, resources.stack, "", "", {}, parameters)
     deployment = _deployment(resources, place, stack, rule, ledger, f" {shlex.join(selected.options())}")
-    return Evidence(deployment, [ledger], asks_function=False, fault=fault)
+    return StackEvidence(deployment, [ledger], asks_function=False, fault=fault)

@@ -55,7 +55,7 @@ class ManyAccounts(ManyRegions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Deployments(ManyAccounts):
+class DeploymentAccounts(ManyAccounts):
     """Where to look for deployments: in an account and Region, or in an organization or a part of it."""
 
     ou: options.OuIds = None
@@ -71,7 +71,7 @@ class Deployments(ManyAccounts):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Members(ManyRegions):
+class MemberAccounts(ManyRegions):
     """Accounts of an organization."""
 
     role_name: Annotated[str, options.where(metavar="NAME", help="The role that reads each account.")]

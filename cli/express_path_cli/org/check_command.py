@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from express_path_cli.aws import options
-from express_path_cli.aws.account_options import Members, taking
+from express_path_cli.aws.account_options import MemberAccounts, taking
 from express_path_cli.aws.judging import denial_line
 from express_path_cli.aws.options import TableFormat
 from express_path_cli.org.check import (
@@ -95,10 +95,10 @@ EndpointPolicyParameter = Annotated[
 ]
 
 
-@taking(members=Members)
+@taking(members=MemberAccounts)
 def org_check(
     *,
-    members: Members,
+    members: MemberAccounts,
     artifact_bucket_prefix: BucketPrefix = None,
     artifact_key: ArtifactKey = "",
     artifact_account: ArtifactAccount = "",

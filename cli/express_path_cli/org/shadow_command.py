@@ -19,7 +19,7 @@ from express_path.domain.verdict.parameters import RULE_NAME
 from express_path.errors import ApiError
 from express_path_cli.automation.deployments import Deployment, find_deployments
 from express_path_cli.aws import options
-from express_path_cli.aws.account_options import Members, taking
+from express_path_cli.aws.account_options import MemberAccounts, taking
 from express_path_cli.aws.task_pool import TaskPool
 from express_path_cli.installation.rule import find_rules
 from express_path_cli.terminal.console import echo
@@ -33,10 +33,10 @@ express-path org shadow --role-name express-path/Audit --ou ou-ab12-c3d4e5f6 --r
 """
 
 
-@taking(members=Members)
+@taking(members=MemberAccounts)
 def org_shadow(
     *,
-    members: Members,
+    members: MemberAccounts,
     quiet: options.Quiet = False,
 ) -> None:
     """Before a release, show the subnets whose verdicts change.

@@ -7,7 +7,7 @@ import typer
 
 from express_path_cli.automation.deployments import NOT_DEPLOYED
 from express_path_cli.aws import options
-from express_path_cli.aws.account_options import Deployments, taking
+from express_path_cli.aws.account_options import DeploymentAccounts, taking
 from express_path_cli.aws.options import TextFormat
 from express_path_cli.stop.stopping import (
     Start,
@@ -37,12 +37,12 @@ _STARTED = {
 """What is started for NON_COMPLIANT subnets, by remediation mode."""
 
 
-@taking(accounts=Deployments)
+@taking(accounts=DeploymentAccounts)
 def start(
     *,
     dry_run: DryRun = False,
     yes: Yes = False,
-    accounts: Deployments,
+    accounts: DeploymentAccounts,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:

@@ -9,7 +9,7 @@ import typer
 from express_path_cli.automation.deployments import NOT_DEPLOYED
 from express_path_cli.automation.stops import Running, checked_reason
 from express_path_cli.aws import options
-from express_path_cli.aws.account_options import Deployments, taking
+from express_path_cli.aws.account_options import DeploymentAccounts, taking
 from express_path_cli.aws.options import LiveOptions, TextFormat
 from express_path_cli.stop.stopping import Stops, StopState, plan_stops, stop_heals
 from express_path_cli.terminal.console import echo
@@ -34,14 +34,14 @@ Reason = Annotated[str, typer.Option(metavar="TEXT", help="Why, for everyone who
 SCHEMA_VERSION = 1
 
 
-@taking(accounts=Deployments)
+@taking(accounts=DeploymentAccounts)
 def stop(
     *,
     reason: Reason = "",
     wait: Wait = False,
     wait_minutes: WaitMinutes = 45,
     dry_run: DryRun = False,
-    accounts: Deployments,
+    accounts: DeploymentAccounts,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:

@@ -12,7 +12,7 @@ from express_path.adapters.ledger import ledger_time
 from express_path.adapters.roles import assuming
 from express_path.domain.heal.ledger_records import Stop
 from express_path.errors import ExpressPathError
-from express_path_cli.automation.deployments import Deployment, Evidence, for_each_stack
+from express_path_cli.automation.deployments import Deployment, StackEvidence, for_each_stack
 from express_path_cli.automation.starts import Heals, Started, find_heals, start_remediations
 from express_path_cli.automation.stops import (
     Exceptions,
@@ -113,7 +113,7 @@ class Stops:
 def find_stops(live: LiveOptions, watch: Watch) -> Stops:
     """Find out where heals are stopped, in stacks where they may be started. Raise OptionError, ApiError."""
 
-    def read(failures: list[Failure], evidence: Evidence) -> Sequence[StoppedDeployment]:
+    def read(failures: list[Failure], evidence: StackEvidence) -> Sequence[StoppedDeployment]:
         deployment = evidence.confirmed()
         try:
             return [_read(deployment)]
@@ -130,7 +130,7 @@ def plan_stops(live: LiveOptions, watch: Watch) -> Stops:
 
 
 def _found(
-    live: LiveOptions, watch: Watch, read: Callable[[list[Failure], Evidence], Sequence[StoppedDeployment]]
+    live: LiveOptions, watch: Watch, read: Callable[[list[Failure], StackEvidence], Sequence[StoppedDeployment]]
 ) -> Stops:
     live.check()
     home = find_home(live)
@@ -160,7 +160,7 @@ def stop_heals(live: LiveOptions, reason: str, watch: Watch, wait: timedelta | N
 
 
 def _in_each_ledger(
-    task: Callable[[Deployment], StoppedDeployment], failures: list[Failure], evidence: Evidence
+    task: Callable[[Deployment], StoppedDeployment], failures: list[Failure], evidence: StackEvidence
 ) -> Sequence[StoppedDeployment]:
     """Run a task for each ledger that a stack or its plan function names, first for those that CloudFormation shows.
 

@@ -12,7 +12,7 @@ from express_path.domain.heal.ledger_records import StartedBy
 from express_path_cli.automation.deployments import NOT_DEPLOYED
 from express_path_cli.automation.past_heals import HealState, PastHeal
 from express_path_cli.aws import options
-from express_path_cli.aws.account_options import Deployments, taking
+from express_path_cli.aws.account_options import DeploymentAccounts, taking
 from express_path_cli.aws.options import TableFormat
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import UNDETERMINED, one_line, show_failures_and_notes
@@ -145,12 +145,12 @@ Since = Annotated[
 ]
 
 
-@taking(accounts=Deployments)
+@taking(accounts=DeploymentAccounts)
 def heals(
     *,
     vpc: VpcIds = None,
     since: Since = None,
-    accounts: Deployments,
+    accounts: DeploymentAccounts,
     form: options.TableOrJson = TableFormat.TABLE,
     quiet: options.Quiet = False,
 ) -> None:

@@ -9,7 +9,7 @@ import typer
 from express_path_cli.automation.deployments import NOT_DEPLOYED
 from express_path_cli.automation.stack import StackName
 from express_path_cli.aws import options
-from express_path_cli.aws.account_options import Deployments, taking
+from express_path_cli.aws.account_options import DeploymentAccounts, taking
 from express_path_cli.aws.options import TextFormat
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, show_failures_and_notes
@@ -46,7 +46,7 @@ MOST_NAMED = 3
 """How many route tables a question names."""
 
 
-@taking(accounts=Deployments)
+@taking(accounts=DeploymentAccounts)
 def undo(
     *,
     run_ids: RunIds = None,
@@ -54,7 +54,7 @@ def undo(
     dry_run: DryRun = False,
     yes: Yes = False,
     stack: StackName = None,
-    accounts: Deployments,
+    accounts: DeploymentAccounts,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:

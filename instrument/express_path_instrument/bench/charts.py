@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from express_path_instrument.bench.classify import LoadPoint
 from express_path_instrument.bench.compare import Comparison
-from express_path_instrument.bench.plot import Plot, Series
+from express_path_instrument.bench.plot import Plot, PlottedSeries
 from express_path_instrument.bench.results import Kind, Step
 
 _OK = "200"
@@ -34,7 +34,7 @@ def _seconds(milliseconds: float | None) -> float | None:
 def _by_load(comparison: Comparison, title: str, unit: str, y_of: Callable[[LoadPoint], float | None]) -> Plot:
     """Return a plot with a line for each measurement, of what is known."""
     lines = (
-        Series(run.name, tuple((point.load, y) for point in run.points if (y := y_of(point)) is not None))
+        PlottedSeries(run.name, tuple((point.load, y) for point in run.points if (y := y_of(point)) is not None))
         for run in comparison.runs
     )
     x_name = "requests to start per second" if comparison.kind is Kind.OPEN else "connections"
@@ -45,7 +45,7 @@ def _throughput(comparison: Comparison) -> Plot:
     """Return the plot of throughput, with concurrency x size / latency, as the first path has it at its smallest load."""
     plot = _by_load(comparison, "Throughput", "bit/s", lambda point: point.gbps * 1e9)
     load, bits = plot.series[0].points[0]
-    model = Series(
+    model = PlottedSeries(
         "model: constant latency", tuple((each, bits * each / load) for each in comparison.loads), is_model=True
     )
     return replace(plot, series=(model, *plot.series))
@@ -68,7 +68,9 @@ def _statuses(comparison: Comparison) -> Iterator[Plot]:
     ticks = tuple(float(second) for second in range(0, length + 1, max(1, length // 10)))
     for name, seconds in runs.items():
         lines = tuple(
-            Series(status, tuple((float(second), float(counts[status])) for second, counts in enumerate(seconds)))
+            PlottedSeries(
+                status, tuple((float(second), float(counts[status])) for second, counts in enumerate(seconds))
+            )
             for status in statuses
         )
         title, x_name = f"Answers per second: {name}", "seconds, one step after the other"

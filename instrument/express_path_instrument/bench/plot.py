@@ -25,7 +25,7 @@ _ROWS = 14
 
 
 @dataclass(frozen=True, slots=True)
-class Series:
+class PlottedSeries:
     """One line: (x, y) points in ascending order of x. A model is drawn thin, dotted, and without markers."""
 
     name: str
@@ -45,12 +45,12 @@ class Plot:
     x_name: str
     x_values: tuple[float, ...]
     unit: str
-    series: tuple[Series, ...]
+    series: tuple[PlottedSeries, ...]
     is_stacked: bool = False
     least_top: float = 0.0
 
     @property
-    def measured(self) -> list[Series]:
+    def measured(self) -> list[PlottedSeries]:
         """The lines that are no models."""
         return [line for line in self.series if not line.is_model]
 
@@ -60,7 +60,7 @@ class Plot:
         return 1.08 * max([self.least_top, *(y for line in self.edges for _, y in line.points)]) or 1.0
 
     @property
-    def edges(self) -> list[Series]:
+    def edges(self) -> list[PlottedSeries]:
         """The measured lines, or the upper edges of the areas."""
         if not self.is_stacked:
             return self.measured
@@ -69,7 +69,8 @@ class Plot:
             ([y for _, y in line.points] for line in self.measured), lambda below, own: list(map(add, below, own))
         )
         return [
-            Series(line.name, tuple(zip(xs, ys, strict=True))) for line, ys in zip(self.measured, heights, strict=True)
+            PlottedSeries(line.name, tuple(zip(xs, ys, strict=True)))
+            for line, ys in zip(self.measured, heights, strict=True)
         ]
 
     @property
@@ -118,5 +119,5 @@ def _draw(axes: "Axes", plot: Plot) -> None:
     axes.legend()
 
 
-def _coordinates(line: Series) -> tuple[list[float], list[float]]:
+def _coordinates(line: PlottedSeries) -> tuple[list[float], list[float]]:
     return [x for x, _ in line.points], [y for _, y in line.points]

@@ -8,7 +8,7 @@ from typing import Any
 
 from express_path_instrument.bench.charts import plots_of
 from express_path_instrument.bench.compare import Comparison, compare, verdict
-from express_path_instrument.bench.plot import Plot, Series, write_plots
+from express_path_instrument.bench.plot import Plot, PlottedSeries, write_plots
 from express_path_instrument.bench.results_reader import read_bench
 
 NAMES = {
@@ -55,4 +55,4 @@ def write_results(printed: str, folder: Path) -> LabResult:
 def with_limit(throughput: Plot, bits_per_second: float) -> Plot:
     """Return the plot of throughput with a line for the NAT's limit."""
     line = tuple((load, bits_per_second) for load in throughput.x_values)
-    return replace(throughput, series=(*throughput.series, Series("the NAT's limit", line, is_model=True)))
+    return replace(throughput, series=(*throughput.series, PlottedSeries("the NAT's limit", line, is_model=True)))

@@ -8,21 +8,21 @@ import pytest
 
 from express_path_cli.terminal.charts import SUFFIXES
 from express_path_cli.terminal.errors import OptionError
-from express_path_instrument.bench.plot import Plot, Series, as_text_plot, write_plots
+from express_path_instrument.bench.plot import Plot, PlottedSeries, as_text_plot, write_plots
 
-FLAT = Series("flat & low", ((1, 1e9), (8, 8e9), (64, 9e9)))
-STEEP = Series("steep", ((1, 1e9), (8, 8e9), (64, 60e9)))
-MODEL = Series("model", ((1, 1e9), (64, 64e9)), is_model=True)
+FLAT = PlottedSeries("flat & low", ((1, 1e9), (8, 8e9), (64, 9e9)))
+STEEP = PlottedSeries("steep", ((1, 1e9), (8, 8e9), (64, 60e9)))
+MODEL = PlottedSeries("model", ((1, 1e9), (64, 64e9)), is_model=True)
 PLOT = Plot("Throughput", "connections", (1, 8, 64), "bit/s", (MODEL, FLAT, STEEP))
 STACKED = Plot(
     "Answers",
     "seconds",
     (0, 1),
     "/s",
-    (Series("200", ((0, 9), (1, 5))), Series("503", ((0, 3), (1, 4)))),
+    (PlottedSeries("200", ((0, 9), (1, 5))), PlottedSeries("503", ((0, 3), (1, 4)))),
     is_stacked=True,
 )
-EMPTY = Plot("p99 latency", "connections", (1.0,), "s", (Series("none", ()),))
+EMPTY = Plot("p99 latency", "connections", (1.0,), "s", (PlottedSeries("none", ()),))
 
 
 def test_svg_has_names_and_a_description(tmp_path: Path) -> None:

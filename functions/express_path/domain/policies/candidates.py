@@ -40,7 +40,7 @@ from express_path.domain.policies.keys import (
     VPC_IP,
     VPCE,
     RequestPath,
-    Unknown,
+    UnknownValue,
     variables_in,
 )
 from express_path.domain.policies.patterns import (
@@ -52,7 +52,7 @@ from express_path.domain.policies.patterns import (
     is_wild,
 )
 from express_path.domain.policies.requests import ServiceRequest
-from express_path.domain.policies.values import Question, Values
+from express_path.domain.policies.values import PolicyQuestion, Values
 
 _ROLE = f"arn:aws:iam::{{}}:role/{FILLER}"
 _PARTITION = re.compile(r"arn:(aws(?:-[a-z]+)*):")
@@ -61,7 +61,7 @@ _PARTITION = re.compile(r"arn:(aws(?:-[a-z]+)*):")
 class Candidates:
     """The values to try for what is unknown. They depend on the values that are tried for other unknowns."""
 
-    def __init__(self, question: Question, values: Values) -> None:
+    def __init__(self, question: PolicyQuestion, values: Values) -> None:
         """Choose for a question."""
         self._document = question.document
         self._known = question.known
@@ -71,14 +71,14 @@ class Candidates:
         self._computed = question.computed
         self._values = values
 
-    def needed_first(self, unknown: Unknown) -> Unknown:
+    def needed_first(self, unknown: UnknownValue) -> UnknownValue:
         """Return what to try values for first: what the values of a key are compared to, or depend on."""
         waiting = [unknown]
         while (needed := self._compared_to(waiting[-1])) and needed not in waiting:
             waiting.append(needed)
         return waiting[-1]
 
-    def values_for(self, unknown: Unknown) -> list[Value]:
+    def values_for(self, unknown: UnknownValue) -> list[Value]:
         """Return the values to try."""
         if self._service_request:
             values_of_service = _of_service(self._service_request, unknown)
@@ -103,7 +103,7 @@ class Candidates:
             values.append(ABSENT)
         return values
 
-    def _compared_to(self, unknown: Unknown) -> Unknown | None:
+    def _compared_to(self, unknown: UnknownValue) -> UnknownValue | None:
         """Return another key without a value, whose value says which values of this one matter."""
         keys = [AFTER[unknown.key]] if unknown.key in AFTER else []
         if self._document.has_variables:
@@ -112,11 +112,11 @@ class Candidates:
         for key in keys:
             for path in paths:
                 value = self._values.of_key(key, path)
-                if isinstance(value, Unknown) and value != unknown:
+                if isinstance(value, UnknownValue) and value != unknown:
                     return value
         return None
 
-    def _texts_about(self, unknown: Unknown) -> list[str]:
+    def _texts_about(self, unknown: UnknownValue) -> list[str]:
         """Return what the policy says the resource or the value of a key is like."""
         if unknown == RESOURCE:
             return [text for statement in self._request.statements for text in statement.resource.patterns]
@@ -153,7 +153,7 @@ class Candidates:
 
     def _given_by_endpoint(self, key: str) -> list[Value]:
         """Return the values of a key of an instance's credentials: the key of the endpoint path has the same, if any."""
-        value = self._values.tried.get(Unknown(RequestPath.ENDPOINT, OF_INSTANCES[key]), ABSENT)
+        value = self._values.tried.get(UnknownValue(RequestPath.ENDPOINT, OF_INSTANCES[key]), ABSENT)
         if key == INSTANCE_IP and ":" in "".join(value):
             return [ABSENT]
         return [value, ABSENT]
@@ -173,7 +173,7 @@ class Candidates:
 
     # --- values that policies tell apart
 
-    def _single_values(self, unknown: Unknown) -> list[str]:
+    def _single_values(self, unknown: UnknownValue) -> list[str]:
         """Return values of a key so that each way in which a value compares to what the policy says has one."""
         path, key = unknown
         keys = [key, *(instance_key for instance_key, same_key in OF_INSTANCES.items() if same_key == key)]
@@ -229,26 +229,26 @@ class Candidates:
 
     def _has_variable(self, key: str, names: Sequence[str]) -> bool:
         """Return whether a condition on a key has a policy variable of one of these names in its values."""
-        variables = variables_in(self._texts_about(Unknown(None, key)))
+        variables = variables_in(self._texts_about(UnknownValue(None, key)))
         return not set(names).isdisjoint(variables)
 
     def _tried(self, keys: Sequence[str]) -> tuple[str, ...]:
         """Return the values of keys that are given or tried."""
         values = [self._values.of_key(key, path) for key in keys for path in RequestPath]
         values += [value for key in keys for value in self._given(RequestPath.ENDPOINT, VPC if key == VPC_ARN else key)]
-        return tuple(dict.fromkeys(text for value in values if not isinstance(value, Unknown) for text in value))
+        return tuple(dict.fromkeys(text for value in values if not isinstance(value, UnknownValue) for text in value))
 
     def _vpc_id(self) -> str:
         """Return the ID of the endpoint's VPC, or the one that is tried; else a pattern for any."""
         if self._known.vpc_id:
             return self._known.vpc_id
-        tried = self._values.tried.get(Unknown(RequestPath.ENDPOINT, VPC))
+        tried = self._values.tried.get(UnknownValue(RequestPath.ENDPOINT, VPC))
         return tried[0] if tried else "*"
 
     def _shown(self, texts: tuple[str, ...], path: RequestPath) -> tuple[str, ...]:
         """Return texts with the values that are tried in place of variables, and with others where there is none yet."""
         replaced = self._values.replaced(texts, path)
-        if isinstance(replaced, Unknown):
+        if isinstance(replaced, UnknownValue):
             replaced = tuple(VARIABLE.sub(FILLER, text) for text in texts)
         return tuple(dict.fromkeys(replaced))
 
@@ -296,7 +296,7 @@ def _partitions_in(texts: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(match[1] for match in map(_PARTITION.match, texts) if match))
 
 
-def _of_service(request: ServiceRequest, unknown: Unknown) -> list[Value]:
+def _of_service(request: ServiceRequest, unknown: UnknownValue) -> list[Value]:
     """Return the only values that something can have in the request of a service; none if it can have any."""
     if unknown == PRINCIPAL:
         return [(f"{SERVICE}{request.service}",)]

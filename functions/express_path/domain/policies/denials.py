@@ -22,14 +22,14 @@ from express_path.domain.policies.keys import (
     VPC,
     KnownContext,
     RequestPath,
-    Unknown,
+    UnknownValue,
     depends_on_path,
     is_of_path,
     variables_in,
 )
 from express_path.domain.policies.requests import Request, ServiceRequest, is_about, refuse_unreadable
 from express_path.domain.policies.search import Search, searches_of
-from express_path.domain.policies.values import Question
+from express_path.domain.policies.values import PolicyQuestion
 from express_path.errors import PolicyError
 
 
@@ -39,7 +39,7 @@ def may_allow(document: PolicyDocument, request: ServiceRequest) -> bool:
     action = request.action.lower()
     statements = tuple(row for row in document.statements if is_about(row.action, action, effort))
     refuse_unreadable(document, statements)
-    question = Question(document, NOTHING_KNOWN, Request("", statements), effort, {}, service_request=request)
+    question = PolicyQuestion(document, NOTHING_KNOWN, Request("", statements), effort, {}, service_request=request)
     return Search(question).finds_what_is_allowed()
 
 
@@ -132,7 +132,9 @@ def _fix(statement: Statement, of_path: Sequence[Condition], search: Search, of_
     deny.
     """
     known = search.question.known
-    vpc_id = known.vpc_id or search.values.tried.get(Unknown(RequestPath.ENDPOINT, VPC), (FORMS[VPC] + OTHER[0],))[0]
+    vpc_id = (
+        known.vpc_id or search.values.tried.get(UnknownValue(RequestPath.ENDPOINT, VPC), (FORMS[VPC] + OTHER[0],))[0]
+    )
     if known.endpoint_id:
         key, value = "aws:SourceVpce", known.endpoint_id
     else:

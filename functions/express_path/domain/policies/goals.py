@@ -5,9 +5,9 @@ from itertools import chain
 
 from express_path.domain.policies.conditions import holds
 from express_path.domain.policies.documents import Condition, Element, Statement, account_of
-from express_path.domain.policies.keys import PRINCIPAL, RESOURCE, Answer, RequestPath, Unknown
+from express_path.domain.policies.keys import PRINCIPAL, RESOURCE, Answer, RequestPath, UnknownValue
 from express_path.domain.policies.patterns import is_like
-from express_path.domain.policies.values import Question, Values
+from express_path.domain.policies.values import PolicyQuestion, Values
 
 _STEPS_OF_CONDITION = 4
 
@@ -15,7 +15,7 @@ _STEPS_OF_CONDITION = 4
 class Goals:
     """The goals of searches. Each is reached, or not, or a value is missing to tell."""
 
-    def __init__(self, question: Question, values: Values) -> None:
+    def __init__(self, question: PolicyQuestion, values: Values) -> None:
         """Judge by these values."""
         self._request = question.request
         self._effort = question.effort
@@ -55,7 +55,7 @@ class Goals:
         if "*" in element.patterns:
             return not element.is_negated
         principal = self._values.of(PRINCIPAL)
-        if isinstance(principal, Unknown):
+        if isinstance(principal, UnknownValue):
             return principal
         self._effort.spend(len(element.patterns))
         return any(_is_principal(principal[0], pattern) for pattern in element.patterns) is not element.is_negated
@@ -64,10 +64,10 @@ class Goals:
         if "*" in element.patterns:
             return not element.is_negated
         patterns = self._values.replaced(element.patterns, path)
-        if isinstance(patterns, Unknown):
+        if isinstance(patterns, UnknownValue):
             return patterns
         resource = self._values.of(RESOURCE)
-        if isinstance(resource, Unknown):
+        if isinstance(resource, UnknownValue):
             return resource
         self._effort.match(resource, patterns)
         return any(is_like(resource[0], pattern) for pattern in patterns) is not element.is_negated
@@ -75,10 +75,10 @@ class Goals:
     def _holds(self, condition: Condition, path: RequestPath) -> Answer:
         self._effort.spend(_STEPS_OF_CONDITION)
         value = self._values.of_key(condition.key.lower(), path)
-        if isinstance(value, Unknown):
+        if isinstance(value, UnknownValue):
             return value
         allowed = self._values.replaced(condition.values, path)
-        if isinstance(allowed, Unknown):
+        if isinstance(allowed, UnknownValue):
             return allowed
         compared = (condition, value, allowed)
         self._effort.spend(1 + len(allowed) // 16)

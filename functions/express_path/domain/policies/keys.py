@@ -79,16 +79,16 @@ class KnownContext:
 NOTHING_KNOWN = KnownContext()
 
 
-class Unknown(NamedTuple):
+class UnknownValue(NamedTuple):
     """A key (in lower case) whose value is not known. path is empty if the value is the same on both paths."""
 
     path: RequestPath | None
     key: str
 
 
-Answer = bool | Unknown
+Answer = bool | UnknownValue
 """True, false, or the first value that is missing to answer."""
-PRINCIPAL, RESOURCE = Unknown(None, "Principal"), Unknown(None, "Resource")
+PRINCIPAL, RESOURCE = UnknownValue(None, "Principal"), UnknownValue(None, "Resource")
 
 
 def keys_of(condition: Condition, document: PolicyDocument) -> list[str]:

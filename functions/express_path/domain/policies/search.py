@@ -10,7 +10,7 @@ from express_path.domain.policies.effort import Effort
 from express_path.domain.policies.goals import Goals
 from express_path.domain.policies.keys import Answer, KnownContext, RequestPath
 from express_path.domain.policies.requests import requests_of
-from express_path.domain.policies.values import Question, Values
+from express_path.domain.policies.values import PolicyQuestion, Values
 from express_path.errors import PolicyError
 
 _MOST_KEYS = 200
@@ -19,7 +19,7 @@ _MOST_KEYS = 200
 class Search:
     """A search about one question. After a search that found something, `values` are those that show it."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: PolicyQuestion) -> None:
         """Search nothing yet."""
         self.question = question
         self.values = Values(question)
@@ -76,4 +76,4 @@ def searches_of(document: PolicyDocument, known: KnownContext, effort: Effort) -
     """Return a search for each request that a policy is asked about."""
     computed = dict[object, Any]()
     requests = requests_of(document, effort)
-    return [Search(Question(document, known, request, effort, computed)) for request in requests]
+    return [Search(PolicyQuestion(document, known, request, effort, computed)) for request in requests]
