@@ -196,8 +196,8 @@ class TableChangedError(StepError):
 
     def __init__(self, subnet_id: str, claimed: str, governing: str) -> None:
         """Name the subnet, the route table that the run claimed, and the one that governs the subnet now."""
-        found = f"the route table of {subnet_id} changed from {claimed} to {governing or 'none'}"
-        super().__init__(subnet_id, found, "start the heal again")
+        evidence = f"the route table of {subnet_id} changed from {claimed} to {governing or 'none'}"
+        super().__init__(subnet_id, evidence, "start the heal again")
 
 
 class ApprovedPlanError(StepError):
@@ -205,11 +205,11 @@ class ApprovedPlanError(StepError):
 
     def __init__(self, subnet_id: str, route_table_id: str) -> None:
         """Name the subnet and its route table."""
-        found = (
+        evidence = (
             f"APPROVAL_REQUIRED: the plan for {subnet_id} changed after it was approved: another endpoint, another policy, "
             f"or other subnets in {route_table_id}"
         )
-        super().__init__(route_table_id, found, "start the approval runbook again")
+        super().__init__(route_table_id, evidence, "start the approval runbook again")
 
 
 class ElectionError(StepError):
@@ -217,8 +217,8 @@ class ElectionError(StepError):
 
     def __init__(self, vpc_id: str) -> None:
         """Name the VPC."""
-        found = f"the ledger names no run that creates the endpoint of {vpc_id}"
-        super().__init__(vpc_id, found, "see why the step elect failed, and start the heal again")
+        evidence = f"the ledger names no run that creates the endpoint of {vpc_id}"
+        super().__init__(vpc_id, evidence, "see why the step elect failed, and start the heal again")
 
 
 class EndpointNotReadyError(StepError):
@@ -251,8 +251,8 @@ class ClaimHeldError(StepError):
 
     def __init__(self, route_table_id: str, owner: str) -> None:
         """Name the route table and the run that has claimed it."""
-        found = f"timed out: run {owner} is still changing {route_table_id}"
-        super().__init__(route_table_id, found, "start again when it has ended")
+        evidence = f"timed out: run {owner} is still changing {route_table_id}"
+        super().__init__(route_table_id, evidence, "start again when it has ended")
 
 
 class ClaimLostError(StepError):
@@ -260,8 +260,10 @@ class ClaimLostError(StepError):
 
     def __init__(self, route_table_id: str, run_id: str, owner: str) -> None:
         """Name the route table, the run that must stop, and the run that claimed the table last, empty for none."""
-        found = f"run {run_id} no longer has the claim on {route_table_id}, which run {owner or '(none)'} claimed last"
-        super().__init__(route_table_id, found, "start again")
+        evidence = (
+            f"run {run_id} no longer has the claim on {route_table_id}, which run {owner or '(none)'} claimed last"
+        )
+        super().__init__(route_table_id, evidence, "start again")
 
 
 class NotDisassociatedError(StepError):
@@ -269,11 +271,11 @@ class NotDisassociatedError(StepError):
 
     def __init__(self, route_table_id: str, endpoint_id: str) -> None:
         """Name the route table and the endpoint."""
-        found = (
+        evidence = (
             f"{route_table_id} still uses {endpoint_id}: the step disassociate failed, EC2 is slow to show the change, "
             "or somebody associated it again"
         )
-        super().__init__(route_table_id, found, "start the undo again")
+        super().__init__(route_table_id, evidence, "start the undo again")
 
 
 class NotDeletedError(StepError):
@@ -281,8 +283,8 @@ class NotDeletedError(StepError):
 
     def __init__(self, endpoint_id: str) -> None:
         """Name the endpoint."""
-        found = f"{endpoint_id} is not deleted: EC2 still describes it as usable; no route table uses it"
-        super().__init__(endpoint_id, found, "start the undo again when it can be deleted")
+        evidence = f"{endpoint_id} is not deleted: EC2 still describes it as usable; no route table uses it"
+        super().__init__(endpoint_id, evidence, "start the undo again when it can be deleted")
 
 
 class NotAssociatedError(StepError):
@@ -290,11 +292,11 @@ class NotAssociatedError(StepError):
 
     def __init__(self, route_table_id: str, endpoint_id: str) -> None:
         """Name the route table and the endpoint."""
-        found = (
+        evidence = (
             f"the call that associates {route_table_id} with {endpoint_id} succeeded, and EC2 does not show the "
             "association: EC2 is slow to show it, or somebody removed it or the endpoint"
         )
-        super().__init__(route_table_id, found, "start the heal again")
+        super().__init__(route_table_id, evidence, "start the heal again")
 
 
 class NotCuredError(StepError):

@@ -40,26 +40,26 @@ def identifier(description: Description, field: str, resource: str) -> str:
 
 def free_text(description: Description, field: str, resource: str) -> str:
     """Return a field that must be a non-empty string with any content, such as a name that a person chose."""
-    found = description.get(field)
-    if not isinstance(found, str) or not found:
-        raise RecordError(resource, field, found, "a non-empty string")
-    return found
+    value = description.get(field)
+    if not isinstance(value, str) or not value:
+        raise RecordError(resource, field, value, "a non-empty string")
+    return value
 
 
 def optional_identifier(description: Description, field: str, resource: str) -> str:
     """Return a field that must be an id or an AWS keyword, empty if it is absent or null."""
-    found = optional_free_text(description, field, resource)
-    return _checked(found, field, resource) if found else ""
+    text = optional_free_text(description, field, resource)
+    return _checked(text, field, resource) if text else ""
 
 
 def optional_free_text(description: Description, field: str, resource: str) -> str:
     """Return a field that must be a string with any content, empty if it is absent or null."""
-    found = description.get(field)
-    if found is None:
+    value = description.get(field)
+    if value is None:
         return ""
-    if not isinstance(found, str):
-        raise RecordError(resource, field, found, "a string")
-    return found
+    if not isinstance(value, str):
+        raise RecordError(resource, field, value, "a string")
+    return value
 
 
 def shown(description: Description, field: str, resource: str) -> str:
@@ -72,27 +72,27 @@ def shown(description: Description, field: str, resource: str) -> str:
 
 def word(description: Description, field: str, resource: str, allowed: Collection[str]) -> str:
     """Return a field that must be one of these words."""
-    found = description.get(field)
-    if not isinstance(found, str) or found not in allowed:
-        raise RecordError(resource, field, found, _one_of(allowed))
-    return found
+    value = description.get(field)
+    if not isinstance(value, str) or value not in allowed:
+        raise RecordError(resource, field, value, _one_of(allowed))
+    return value
 
 
 def member(description: Description, field: str, resource: str, words: type[_Word]) -> _Word:
     """Return a field that must be a member of an enumeration."""
-    found: Any = description.get(field)
+    value: Any = description.get(field)
     try:
-        return words(found)
+        return words(value)
     except ValueError:
-        raise RecordError(resource, field, found, _one_of(words)) from None
+        raise RecordError(resource, field, value, _one_of(words)) from None
 
 
 def required_flag(description: Description, field: str, resource: str) -> bool:
     """Return a field that must be true or false."""
-    found = description.get(field)
-    if not isinstance(found, bool):
-        raise RecordError(resource, field, found, "true or false")
-    return found
+    value = description.get(field)
+    if not isinstance(value, bool):
+        raise RecordError(resource, field, value, "true or false")
+    return value
 
 
 def flag(description: Description, field: str, resource: str) -> bool:
@@ -102,30 +102,30 @@ def flag(description: Description, field: str, resource: str) -> bool:
 
 def count(description: Description, field: str, resource: str, least: int = 0) -> int:
     """Return a field that must be a whole number of at least `least`."""
-    found = description.get(field)
-    if not isinstance(found, int) or isinstance(found, bool) or found < least:
-        raise RecordError(resource, field, found, f"a whole number of at least {least}")
-    return found
+    value = description.get(field)
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise RecordError(resource, field, value, f"a whole number of at least {least}")
+    return value
 
 
 def number(description: Description, field: str, resource: str) -> int | None:
     """Return a field that must be a whole number, None if it is absent or null."""
-    found = description.get(field)
-    if found is None or (isinstance(found, int) and not isinstance(found, bool)):
-        return found
-    raise RecordError(resource, field, found, "a whole number")
+    value = description.get(field)
+    if value is None or (isinstance(value, int) and not isinstance(value, bool)):
+        return value
+    raise RecordError(resource, field, value, "a whole number")
 
 
 def time(description: Description, field: str, resource: str) -> datetime:
     """Return a field that must be a time with a time zone, since EPOCH_YEAR, in UTC."""
-    found, allowed = description.get(field), "a time such as 2026-01-31T12:00:00.000Z"
+    value, allowed = description.get(field), "a time such as 2026-01-31T12:00:00.000Z"
     try:
-        given = datetime.fromisoformat(found) if isinstance(found, str) else None
+        given = datetime.fromisoformat(value) if isinstance(value, str) else None
         utc = given.astimezone(UTC) if given and given.tzinfo else None
     except (ValueError, OverflowError) as error:
-        raise RecordError(resource, field, found, allowed) from error
+        raise RecordError(resource, field, value, allowed) from error
     if utc is None or utc.year < EPOCH_YEAR:
-        raise RecordError(resource, field, found, allowed)
+        raise RecordError(resource, field, value, allowed)
     return utc
 
 
@@ -142,16 +142,16 @@ def not_in_future(found: datetime, now: datetime, field: str, resource: str) -> 
 
 def required_rows(description: Description, field: str, resource: str) -> list[Description]:
     """Return a field that must be a list of objects. One that is null counts as one that shows nothing."""
-    found = description.get(field)
-    if not are_objects(found):
-        raise RecordError(resource, field, found, "a list of objects")
-    return [{} if row is None else row for row in found]
+    value = description.get(field)
+    if not are_objects(value):
+        raise RecordError(resource, field, value, "a list of objects")
+    return [{} if row is None else row for row in value]
 
 
 def rows(description: Description, field: str, resource: str) -> list[Description]:
     """Return a field that must be a list of objects; absent or null means empty."""
-    found = description.get(field)
-    return [] if found is None or found == [] else required_rows(description, field, resource)
+    value = description.get(field)
+    return [] if value is None or value == [] else required_rows(description, field, resource)
 
 
 def are_objects(found: object) -> TypeGuard[list[Description | None]]:
@@ -161,10 +161,10 @@ def are_objects(found: object) -> TypeGuard[list[Description | None]]:
 
 def required_object(description: Description, field: str, resource: str) -> Description:
     """Return a field that must be an object."""
-    found = description.get(field)
-    if not isinstance(found, Mapping):
-        raise RecordError(resource, field, found, "an object")
-    return found
+    value = description.get(field)
+    if not isinstance(value, Mapping):
+        raise RecordError(resource, field, value, "an object")
+    return value
 
 
 def nested(description: Description, field: str, resource: str) -> Description:
@@ -210,13 +210,13 @@ def plain_json(value: object, resource: str, field: str = "") -> Description:
 
 def json_text(description: Description, field: str, resource: str) -> Description:
     """Return the JSON object in a field that must be its text."""
-    found = description.get(field)
+    text = description.get(field)
     try:
-        value = json.loads(found) if isinstance(found, str) else None
+        value = json.loads(text) if isinstance(text, str) else None
     except (ValueError, RecursionError) as error:
-        raise RecordError(resource, field, found, "the JSON text of an object") from error
+        raise RecordError(resource, field, text, "the JSON text of an object") from error
     if not isinstance(value, Mapping):
-        raise RecordError(resource, field, found, "the JSON text of an object")
+        raise RecordError(resource, field, text, "the JSON text of an object")
     return plain_json(value, resource, field)
 
 

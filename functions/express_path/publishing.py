@@ -96,8 +96,8 @@ class Publication:
 
     def _published(self, verdict: Verdict) -> PublishedVerdict:
         snapshot = self.evaluation.snapshot
-        found = snapshot and snapshot.tags_of(verdict.subnet_id, verdict.route_table_id, verdict.vpc_id)
-        return PublishedVerdict(verdict, self._remedies.of(verdict), found.merged() if found else {})
+        tags = snapshot and snapshot.tags_of(verdict.subnet_id, verdict.route_table_id, verdict.vpc_id)
+        return PublishedVerdict(verdict, self._remedies.of(verdict), tags.merged() if tags else {})
 
     def _is_change(self, verdict: Verdict) -> bool:
         """Return whether the compliance or the reason changed.

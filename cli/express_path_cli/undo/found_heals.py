@@ -108,15 +108,15 @@ def find_heals(live: LiveOptions, watch: Watch) -> FoundHeals:
         return [FoundHeal(deployment, heal) for heal in heals]
 
     with TaskPool(live.workers, watch) as task_pool:
-        found = find_deployments(live, task_pool)
-        ledgers = sorted(task_pool.run(found.found, read), key=lambda row: row[0].key)
+        deployments = find_deployments(live, task_pool)
+        ledgers = sorted(task_pool.run(deployments.found, read), key=lambda row: row[0].key)
     return FoundHeals(
         [heal for _, heals in ledgers for heal in heals],
-        found.found,
+        deployments.found,
         [deployment for deployment, _ in ledgers],
-        found.without_stack,
+        deployments.without_stack,
         sorted(task_pool.failures, key=lambda failure: failure.where),
-        found.notes,
+        deployments.notes,
     )
 
 

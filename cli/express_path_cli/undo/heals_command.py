@@ -165,21 +165,21 @@ def heals(
     live = accounts.live
     start = parse_since(since)
     with watching(quiet=quiet) as watch:
-        found = find_heals(live, watch).only(lambda heal: not vpc or heal.run.vpc_id in vpc)
-        found = found.since(start) if start else found
-        found, unread = with_principals(found, live.workers, watch)
-        waiting, unknown = find_waiting_heals(found, live.workers, watch)
+        past = find_heals(live, watch).only(lambda heal: not vpc or heal.run.vpc_id in vpc)
+        past = past.since(start) if start else past
+        past, unread = with_principals(past, live.workers, watch)
+        waiting, unknown = find_waiting_heals(past, live.workers, watch)
     stacks = count_text(len(unread), "stack")
     notes = [f"who started the heals of {stacks} is not known: {one_line(failure.error)}" for failure in unread[:1]]
     notes += [
         f"which subnets of {count_text(len(unknown), 'stack')} wait for a heal is not known: {one_line(failure.error)}"
         for failure in unknown[:1]
     ]
-    show_failures_and_notes(found.failures, [*notes, *found.notes], quiet=quiet)
+    show_failures_and_notes(past.failures, [*notes, *past.notes], quiet=quiet)
     if form is TableFormat.JSON:
-        echo(as_heals_json(found, waiting), nl=False)
-    elif found.ledgers:
-        print_lines(partial(as_heals_table, found, waiting))
-    elif not found.failures:
+        echo(as_heals_json(past, waiting), nl=False)
+    elif past.ledgers:
+        print_lines(partial(as_heals_table, past, waiting))
+    elif not past.failures:
         echo(f"no heals: {NOT_DEPLOYED}")
-    raise typer.Exit(UNDETERMINED if found.failures else 0)
+    raise typer.Exit(UNDETERMINED if past.failures else 0)

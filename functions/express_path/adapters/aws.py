@@ -190,11 +190,11 @@ def pages(client: Any, service: str, operation: str, field: str, **parameters: o
 
 def filtered(ec2: "EC2Client", operation: str, field: str, name: str, values: Sequence[str]) -> list[Mapping[str, Any]]:
     """Read all rows of a paginated call of EC2, filtered by any number of values."""
-    found = []
+    rows = []
     for start in range(0, len(values), _FILTER_VALUES):
         by_value = [{"Name": name, "Values": values[start : start + _FILTER_VALUES]}]
-        found += pages(ec2, "ec2", operation, field, Filters=by_value)
-    return found
+        rows += pages(ec2, "ec2", operation, field, Filters=by_value)
+    return rows
 
 
 def attributes(item: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

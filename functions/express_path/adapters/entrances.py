@@ -29,7 +29,7 @@ def with_entrances(aws: Aws, reader: SnapshotReader, snapshot: Snapshot, vpc_id:
     tables = [table for table in snapshot.route_tables.values() if vpc_id in (None, table.vpc_id)]
     optional = OptionalReads()
     gateways, networks = target_ids(tables, TargetKind.TRANSIT_GATEWAY), target_ids(tables, TargetKind.CORE_NETWORK)
-    is_hidden = any(unknown_gateways(snapshot, found) for found in {table.vpc_id for table in tables})
+    is_hidden = any(unknown_gateways(snapshot, table_vpc_id) for table_vpc_id in {table.vpc_id for table in tables})
     is_attached = not (gateways or networks or is_hidden) and _is_attached(aws, snapshot, vpc_id, optional)
     if not (gateways or networks or is_hidden or is_attached):
         return snapshot
@@ -65,16 +65,16 @@ def _with_tables(aws: Aws, snapshot: Snapshot, optional: OptionalReads) -> Snaps
     listed = optional.read(
         lambda: pages(aws.ec2, "ec2", "describe_transit_gateway_route_tables", "TransitGatewayRouteTables")
     )
-    found = transit_gateways_of_tables(listed or ())
+    gateways = transit_gateways_of_tables(listed or ())
     tables = dict(snapshot.transit_gateway_route_tables or {})
-    for table_id in sorted(found.keys() - tables.keys()):
+    for table_id in sorted(gateways.keys() - tables.keys()):
         answer = optional.read(partial(read_transit_gateway_routes, aws, table_id))
         if answer:
             tables[table_id] = transit_gateway_route_table(table_id, answer)
     return replace(
         snapshot,
         transit_gateway_route_tables=tables or None,
-        transit_gateway_of_table={**(snapshot.transit_gateway_of_table or {}), **found} or None,
+        transit_gateway_of_table={**(snapshot.transit_gateway_of_table or {}), **gateways} or None,
     )
 
 
@@ -96,11 +96,11 @@ def _with_appliances(aws: Aws, snapshot: Snapshot, vpc_id: str | None, optional:
     rows = optional.read(lambda: pages(aws.ec2, "ec2", operation, field, Filters=filters))
     if rows is None:
         return snapshot
-    found = {interface.id: interface for interface in map(network_interface, rows)}
+    interfaces = {interface.id: interface for interface in map(network_interface, rows)}
     return replace(
         snapshot,
-        network_interfaces={**found, **(snapshot.network_interfaces or {})},
-        interfaces_listed_in=frozenset(each for each in snapshot.own_vpcs if vpc_id in (None, each)),
+        network_interfaces={**interfaces, **(snapshot.network_interfaces or {})},
+        interfaces_listed_in=frozenset(own_vpc_id for own_vpc_id in snapshot.own_vpcs if vpc_id in (None, own_vpc_id)),
     )
 
 

@@ -100,13 +100,13 @@ def read_quota(aws: Aws, quota: Quota) -> Quota:
     client, code = aws.client("service-quotas"), {"ServiceCode": "vpc", "QuotaCode": quota.code}
     try:
         with calling("servicequotas:GetServiceQuota"):
-            found = client.get_service_quota(**code)
+            answer = client.get_service_quota(**code)
     except ApiError as error:
         if error.code != "NoSuchResourceException":
             raise
         with calling("servicequotas:GetAWSDefaultServiceQuota"):
-            found = client.get_aws_default_service_quota(**code)
-    return replace(quota, value=int(found["Quota"]["Value"]))
+            answer = client.get_aws_default_service_quota(**code)
+    return replace(quota, value=int(answer["Quota"]["Value"]))
 
 
 def _quota_or_default(aws: Aws, quota: Quota) -> Quota:
@@ -135,8 +135,8 @@ def _unknown_lists(
 
 def _blocks(aws: Aws, list_id: str) -> Blocks | None:
     entries = pages(aws.ec2, "ec2", "get_managed_prefix_list_entries", "Entries", PrefixListId=list_id)
-    found = entry_blocks(entries, list_id)
-    return None if found.is_partial else found.cidrs
+    listed = entry_blocks(entries, list_id)
+    return None if listed.is_partial else listed.cidrs
 
 
 def _ports(rule: Description, resource: str) -> PortRange | None:
@@ -229,8 +229,8 @@ def has_ended(ssm: "SSMClient", run_id: str) -> bool:
 
     https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_GetAutomationExecution.html
     """
-    found = _execution(ssm, run_id)
-    return found is None or found["AutomationExecutionStatus"] in ENDED
+    execution = _execution(ssm, run_id)
+    return execution is None or execution["AutomationExecutionStatus"] in ENDED
 
 
 HISTORY = timedelta(days=30)
@@ -242,10 +242,10 @@ def is_in_history(ssm: "SSMClient", heal: RunRecord, ledger_since: datetime) -> 
 
     A run that is not listed is older than a young ledger, so the ledger cannot be the one of the heal. Raise ApiError.
     """
-    found = _execution(ssm, heal.run_id)
-    if found is None:
+    execution = _execution(ssm, heal.run_id)
+    if execution is None:
         return ledger_since < datetime.now(UTC) - HISTORY
-    outputs = found.get("Outputs", {})
+    outputs = execution.get("Outputs", {})
     named = outputs.get("plan.RouteTableId"), outputs.get("recordIntent.VpcEndpointId")
     return named == ([heal.route_table_id], [heal.endpoint_id])
 
@@ -271,14 +271,16 @@ def approval_run(
     runbook that asks is read, too. Raise ApiError.
     https://docs.aws.amazon.com/systems-manager/latest/APIReference/API_StepExecution.html
     """
-    found = _execution(ssm, approval_run_id) if _RUN_ID.fullmatch(approval_run_id) else None
-    if found is None:
+    execution = _execution(ssm, approval_run_id) if _RUN_ID.fullmatch(approval_run_id) else None
+    if execution is None:
         return None
     with calling("ssm:DescribeDocument"):
         default_version = ssm.describe_document(Name=settings.approval_document)["Document"].get("DefaultVersion", "")
-    function = "".join(found.get("Parameters", {}).get("PlanFunctionName", []))
-    run = ApprovalRun(found.get("DocumentName", ""), found.get("DocumentVersion", ""), default_version, function)
-    for step in found.get("StepExecutions", []):
+    function = "".join(execution.get("Parameters", {}).get("PlanFunctionName", []))
+    run = ApprovalRun(
+        execution.get("DocumentName", ""), execution.get("DocumentVersion", ""), default_version, function
+    )
+    for step in execution.get("StepExecutions", []):
         if (step.get("StepName"), step.get("Action")) == _APPROVE:
             inputs = step.get("Inputs", {})
             run = replace(
@@ -301,8 +303,8 @@ def is_rejected(ssm: "SSMClient", approval_run_id: str) -> bool:
     not say what the status of a step is that failed
     (https://docs.aws.amazon.com/systems-manager/latest/userguide/automation-action-approve.html).
     """
-    found = _execution(ssm, approval_run_id)
-    for step in found.get("StepExecutions", []) if found else []:
+    execution = _execution(ssm, approval_run_id)
+    for step in execution.get("StepExecutions", []) if execution else []:
         if (step.get("StepName"), step.get("Action"), step.get("StepStatus")) == (*_APPROVE, "Failed"):
             return "".join(step.get("Outputs", {}).get("ApprovalStatus", [])) in ("Rejected", "Waiting")
     return False
@@ -348,9 +350,9 @@ def failed_steps(ssm: "SSMClient", run_id: str) -> list[StepFailure]:
     After a long loop, the execution does not contain all steps, and the last ones say why the run failed.
     """
     with calling("ssm:GetAutomationExecution"):
-        found = ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
-    steps: Sequence[Mapping[str, Any]] = found.get("StepExecutions", [])
-    if found.get("StepExecutionsTruncated"):
+        execution = ssm.get_automation_execution(AutomationExecutionId=run_id)["AutomationExecution"]
+    steps: Sequence[Mapping[str, Any]] = execution.get("StepExecutions", [])
+    if execution.get("StepExecutionsTruncated"):
         filters = [{"Key": "StepExecutionStatus", "Values": list(_FAILED)}]
         steps = pages(
             ssm,

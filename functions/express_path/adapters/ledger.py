@@ -96,20 +96,20 @@ class Ledger:
 
 def table_record(route_table_id: str, item: LedgerItem) -> TableRecord:
     """Read the item of a route table. Raise RecordError."""
-    found = attributes(item)
+    values = attributes(item)
     return TableRecord(
         route_table_id,
-        state=_word(found, "state", TableState) if _text(found, "state") else None,
-        run_id=_text(found, "runId"),
-        subnet_id=_text(found, "subnetId"),
-        vpc_id=_text(found, "vpcId"),
-        endpoint_id=_text(found, "endpointId"),
-        expires_at=_number(found, "expiresAt"),
-        changed_at=_text(found, "changedAt"),
-        approval=_approval(found),
-        state_before=TableState.UNDONE if _text(found, "stateBefore") == TableState.UNDONE else None,
-        heal_run_id=_text(found, "healRunId"),
-        undo_run_id=_text(found, "undoRunId"),
+        state=_word(values, "state", TableState) if _text(values, "state") else None,
+        run_id=_text(values, "runId"),
+        subnet_id=_text(values, "subnetId"),
+        vpc_id=_text(values, "vpcId"),
+        endpoint_id=_text(values, "endpointId"),
+        expires_at=_number(values, "expiresAt"),
+        changed_at=_text(values, "changedAt"),
+        approval=_approval(values),
+        state_before=TableState.UNDONE if _text(values, "stateBefore") == TableState.UNDONE else None,
+        heal_run_id=_text(values, "healRunId"),
+        undo_run_id=_text(values, "undoRunId"),
     )
 
 
@@ -124,41 +124,41 @@ def _approval(item: Description) -> Approval | None:
 
 def vpc_record(vpc_id: str, item: LedgerItem) -> VpcRecord:
     """Read the item of a VPC. Raise RecordError."""
-    found = attributes(item)
+    values = attributes(item)
     return VpcRecord(
         vpc_id,
-        generation=_number(found, "generation"),
-        token_run=_text(found, "tokenRun"),
-        token_ids=_texts(found, "tokenIds"),
-        token_runs=_texts(found, "tokenRuns"),
-        created_ids=_texts(found, "createdIds"),
-        creator_runs=_texts(found, "creatorRuns"),
-        deleted_ids=_texts(found, "deletedIds"),
+        generation=_number(values, "generation"),
+        token_run=_text(values, "tokenRun"),
+        token_ids=_texts(values, "tokenIds"),
+        token_runs=_texts(values, "tokenRuns"),
+        created_ids=_texts(values, "createdIds"),
+        creator_runs=_texts(values, "creatorRuns"),
+        deleted_ids=_texts(values, "deletedIds"),
     )
 
 
 def run_record(item: LedgerItem) -> RunRecord:
     """Read the item of a run. Raise RecordError."""
-    found = attributes(item)
+    values = attributes(item)
     return RunRecord(
-        run_id=_text(found, "id").removeprefix(RUN_PREFIX),
-        kind=_word(found, "kind", RunKind),
-        started_by=_word(found, "startedBy", StartedBy),
-        account_id=_text(found, "accountId"),
-        subnet_id=_text(found, "subnetId"),
-        vpc_id=_text(found, "vpcId"),
-        route_table_id=_text(found, "routeTableId"),
-        endpoint_id=_text(found, "endpointId"),
-        created_endpoint=flag(found, "createdEndpoint", _place(found)),
-        started_at=_text(found, "startedAt"),
-        creation_intended_at=_text(found, "creationIntendedAt"),
-        intended_at=_text(found, "intendedAt"),
-        associated_at=_text(found, "associatedAt"),
-        deleted_at=_text(found, "deletedAt"),
-        finished_at=_text(found, "finishedAt"),
-        heal_run_id=_text(found, "healRunId"),
-        undo_run_id=_text(found, "undoRunId"),
-        marks=_marks(found),
+        run_id=_text(values, "id").removeprefix(RUN_PREFIX),
+        kind=_word(values, "kind", RunKind),
+        started_by=_word(values, "startedBy", StartedBy),
+        account_id=_text(values, "accountId"),
+        subnet_id=_text(values, "subnetId"),
+        vpc_id=_text(values, "vpcId"),
+        route_table_id=_text(values, "routeTableId"),
+        endpoint_id=_text(values, "endpointId"),
+        created_endpoint=flag(values, "createdEndpoint", _place(values)),
+        started_at=_text(values, "startedAt"),
+        creation_intended_at=_text(values, "creationIntendedAt"),
+        intended_at=_text(values, "intendedAt"),
+        associated_at=_text(values, "associatedAt"),
+        deleted_at=_text(values, "deletedAt"),
+        finished_at=_text(values, "finishedAt"),
+        heal_run_id=_text(values, "healRunId"),
+        undo_run_id=_text(values, "undoRunId"),
+        marks=_marks(values),
     )
 
 

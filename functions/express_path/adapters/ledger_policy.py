@@ -38,8 +38,8 @@ RUNBOOK_ROLES = "role/express-path/automation/*"
 def read_policy(dynamodb: "DynamoDBClient", arn: str) -> Mapping[str, Any] | None:
     """Read the resource policy of a table, or return None if it has none. Raise ApiError."""
     with Expecting("PolicyNotFoundException"), calling("dynamodb:GetResourcePolicy"):
-        found = json.loads(dynamodb.get_resource_policy(ResourceArn=arn)["Policy"])
-        return found if isinstance(found, dict) else None
+        policy = json.loads(dynamodb.get_resource_policy(ResourceArn=arn)["Policy"])
+        return policy if isinstance(policy, dict) else None
     return None
 
 

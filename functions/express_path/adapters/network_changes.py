@@ -116,9 +116,9 @@ def _is_known_association(value: object) -> bool:
     """Return whether an association shows what it is with: a subnet, a gateway, or the whole VPC."""
     if not isinstance(value, Mapping):
         return False
-    found = list(leaves(value))
-    names_gateway = any(name == "gatewayid" and value for name, value in found)
-    return names_gateway or ("main", True) in found or any(resource_ids("subnet", found))
+    named_leaves = list(leaves(value))
+    names_gateway = any(name == "gatewayid" and value for name, value in named_leaves)
+    return names_gateway or ("main", True) in named_leaves or any(resource_ids("subnet", named_leaves))
 
 
 def cannot_change_path(item: Item, diff: Item | None) -> bool:

@@ -155,12 +155,12 @@ class SnapshotReader:
         tables = (snapshot.transit_gateway_route_tables or {}).values()
         routes = (route for table in tables for route in table.routes)
         named = {route.destination for route in routes if isinstance(route.destination, str)}
-        known = {list_id for list_id, found in snapshot.prefix_lists.items() if found.cidrs is not None}
+        known = {list_id for list_id, prefix_list in snapshot.prefix_lists.items() if prefix_list.cidrs is not None}
         if named <= known:
             return snapshot
         lists = self._prefix_lists.read(named, families_of(snapshot.subnets.values()), optional)
-        found = {list_id: lists.by_id[list_id] for list_id in named - known if list_id in lists.by_id}
-        return replace(snapshot, prefix_lists={**snapshot.prefix_lists, **found})
+        unread = {list_id: lists.by_id[list_id] for list_id in named - known if list_id in lists.by_id}
+        return replace(snapshot, prefix_lists={**snapshot.prefix_lists, **unread})
 
     def _with_network_account(self, snapshot: Snapshot, role_arn: str, optional: OptionalReads) -> Snapshot:
         """Add what the network account can read: its transit gateways' routes, and the VPCs behind them.
@@ -187,8 +187,8 @@ class SnapshotReader:
 
     def vpc_of(self, subnet_id: str) -> str | None:
         """Return the VPC of a subnet, None if there is no such subnet."""
-        found = filtered(self._aws.ec2, "describe_subnets", "Subnets", "subnet-id", [subnet_id])
-        return next((subnet(row).vpc_id for row in found), None)
+        subnets = filtered(self._aws.ec2, "describe_subnets", "Subnets", "subnet-id", [subnet_id])
+        return next((subnet(row).vpc_id for row in subnets), None)
 
     def may_be_entered(self, vpc_id: str) -> bool:
         """Return whether paths of other VPCs may enter a VPC: it has a transit gateway attachment, or that cannot be read.
@@ -266,16 +266,16 @@ def read_firewalls(aws: Aws, endpoints: Sequence[VpcEndpoint], optional: Optiona
     A firewall of another account that cannot be described is left out, and so is one that was just deleted.
     """
     described = describe_firewalls(aws, optional, sorted({endpoint.vpc_id for endpoint in endpoints}))
-    found = firewalls(described or ())
-    named = {endpoint_id for firewall in found.values() for endpoint_id in firewall.named_endpoint_ids}
+    by_arn = firewalls(described or ())
+    named = {endpoint_id for firewall in by_arn.values() for endpoint_id in firewall.named_endpoint_ids}
     if all(endpoint.id in named for endpoint in endpoints):
-        return found
+        return by_arn
     associations = describe_endpoint_associations(aws, optional)
     if described is None and associations is None:
         return None
-    more = {association_firewall(answer) for answer in associations or ()} - found.keys()
-    others = (_describe(aws, optional, "describe_firewall", "FirewallArn", arn) for arn in sorted(more))
-    return firewalls([*(described or ()), *filter(None, others)], associations or ())
+    more = {association_firewall(answer) for answer in associations or ()} - by_arn.keys()
+    answers = (_describe(aws, optional, "describe_firewall", "FirewallArn", arn) for arn in sorted(more))
+    return firewalls([*(described or ()), *filter(None, answers)], associations or ())
 
 
 def describe_firewalls(aws: Aws, optional: OptionalReads, vpc_ids: Sequence[str] = ()) -> list[Description] | None:
@@ -327,21 +327,21 @@ def read_transit_gateways(aws: Aws, optional: OptionalReads) -> TransitGateways:
     of_vpcs = optional.read(
         lambda: pages(aws.ec2, "ec2", "describe_transit_gateway_vpc_attachments", "TransitGatewayVpcAttachments")
     )
-    found = None if described is None and of_vpcs is None else attachments(described or [], of_vpcs or [])
-    policy_table_ids = {attachment.policy_table_id for attachment in (found or {}).values()}
+    by_id = None if described is None and of_vpcs is None else attachments(described or [], of_vpcs or [])
+    policy_table_ids = {attachment.policy_table_id for attachment in (by_id or {}).values()}
     policy_tables = {}
     for table_id in sorted(filter(None, policy_table_ids)):
         entries = optional.read(partial(read_policy_table_entries, aws, table_id))
         if entries is not None:
             policy_tables[table_id] = transit_gateway_policy_table(table_id, entries)
-    route_table_ids = {attachment.route_table_id for attachment in (found or {}).values()}
+    route_table_ids = {attachment.route_table_id for attachment in (by_id or {}).values()}
     route_table_ids |= {entry.table_id for table in policy_tables.values() for entry in table.entries}
     tables = {}
     for table_id in sorted(filter(None, route_table_ids)):
         table = optional.read(partial(read_transit_gateway_routes, aws, table_id))
         if table:
             tables[table_id] = transit_gateway_route_table(table_id, table)
-    return TransitGateways(found, tables or None, policy_tables or None)
+    return TransitGateways(by_id, tables or None, policy_tables or None)
 
 
 def read_policy_table_entries(aws: Aws, table_id: str) -> list[Description]:
@@ -354,14 +354,14 @@ def read_transit_gateway_routes(aws: Aws, table_id: str) -> dict[str, Any]:
     """Read all pages of SearchTransitGatewayRoutes as one; AdditionalRoutesAvailable is that of the last page."""
     with calling("ec2:SearchTransitGatewayRoutes"):
         paginator = aws.ec2.get_paginator("search_transit_gateway_routes")
-        found = list(
+        answers = list(
             paginator.paginate(
                 TransitGatewayRouteTableId=table_id,
                 Filters=[{"Name": "state", "Values": ["active", "blackhole"]}],
             )
         )
-    routes = [row for page in found for row in page.get("Routes", [])]
-    more = any(page.get("AdditionalRoutesAvailable") is True for page in found[-1:])
+    routes = [row for page in answers for row in page.get("Routes", [])]
+    more = any(page.get("AdditionalRoutesAvailable") is True for page in answers[-1:])
     return {"Routes": routes, "AdditionalRoutesAvailable": more}
 
 

@@ -44,8 +44,8 @@ def _access_point_policies(aws: Aws, account_id: str) -> Iterator[Policy]:
     for point in points:
         try:
             with calling("s3control:GetAccessPointPolicy"):
-                found = control.get_access_point_policy(AccountId=account_id, Name=point["Name"])
-                yield Policy(f"access point {point['Name']}", found["Policy"])
+                answer = control.get_access_point_policy(AccountId=account_id, Name=point["Name"])
+                yield Policy(f"access point {point['Name']}", answer["Policy"])
         except ApiError as error:
             if error.code not in _NONE:
                 yield Policy(f"access point {point['Name']}", "", str(error))

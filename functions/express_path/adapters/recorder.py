@@ -78,8 +78,8 @@ def types_problem(recorder: Recorder | None) -> str:
 def read_recorder(config: "ConfigServiceClient") -> Recorder | None:
     """Read the settings of the account's own recorder, or return None without one. Raise ApiError, RecordError."""
     with calling("config:DescribeConfigurationRecorders"):
-        found = config.describe_configuration_recorders()
-    return next(map(_recorder, rows(found, "ConfigurationRecorders", "config")), None)
+        answer = config.describe_configuration_recorders()
+    return next(map(_recorder, rows(answer, "ConfigurationRecorders", "config")), None)
 
 
 def _recorder(row: Description) -> Recorder:
@@ -129,8 +129,8 @@ class RecorderStatus:
 def read_recorder_status(config: "ConfigServiceClient") -> RecorderStatus | None:
     """Read the status of the account's own recorder, or return None without one. Raise ApiError, RecordError."""
     with calling("config:DescribeConfigurationRecorderStatus"):
-        found = config.describe_configuration_recorder_status()
-    return next(map(_status, rows(found, "ConfigurationRecordersStatus", "config")), None)
+        answer = config.describe_configuration_recorder_status()
+    return next(map(_status, rows(answer, "ConfigurationRecordersStatus", "config")), None)
 
 
 def _status(row: Description) -> RecorderStatus:

@@ -99,8 +99,8 @@ def _own_id(description: Description, field: str, kind: str) -> str:
 
 def _owner(description: Description, resource: str) -> str:
     """Return the account that owns a resource; empty if it is not shown, or not as an account."""
-    found = shown(description, "OwnerId", resource)
-    return found if _ACCOUNT.fullmatch(found) else ""
+    account_id = shown(description, "OwnerId", resource)
+    return account_id if _ACCOUNT.fullmatch(account_id) else ""
 
 
 def vpc(description: Description) -> Vpc:
@@ -212,10 +212,10 @@ def _route(description: Description, table_id: str) -> Route:
 def _destination(description: Description, table_id: str) -> Cidr | str:
     for field, family in _DESTINATION_FIELDS:
         if description.get(field):
-            found = block(description[field], field, table_id)
-            if found.family is not family:
+            cidr = block(description[field], field, table_id)
+            if cidr.family is not family:
                 raise RecordError(table_id, field, description[field], f"an {family} block")
-            return found
+            return cidr
     return shown(description, "DestinationPrefixListId", table_id) or _UNKNOWN_DESTINATION
 
 
@@ -248,12 +248,12 @@ def vpc_endpoint(description: Description) -> VpcEndpoint:
 
 def _shown_ids(description: Description, field: str, resource: str) -> tuple[str, ...]:
     """Return a list of ids of any form; those that are null count as empty."""
-    found = description.get(field)
-    if found is None:
+    values = description.get(field)
+    if values is None:
         return ()
-    if not isinstance(found, list):
-        raise RecordError(resource, field, found, "a list of ids")
-    return tuple(shown({field: value}, field, resource) for value in found)
+    if not isinstance(values, list):
+        raise RecordError(resource, field, values, "a list of ids")
+    return tuple(shown({field: value}, field, resource) for value in values)
 
 
 def nat_gateway(description: Description) -> NatGateway:
@@ -344,13 +344,13 @@ def attachments(
         _own_id(attachment, "TransitGatewayAttachmentId", "TransitGatewayVpcAttachments"): attachment
         for attachment in vpc_attachments
     }
-    found = {}
+    by_id = {}
     for description in described:
         attachment_id = _own_id(description, "TransitGatewayAttachmentId", "TransitGatewayAttachments")
-        found[attachment_id] = _attachment(attachment_id, description, of_vpcs.pop(attachment_id, {}))
+        by_id[attachment_id] = _attachment(attachment_id, description, of_vpcs.pop(attachment_id, {}))
     for attachment_id, description in of_vpcs.items():
-        found[attachment_id] = _attachment(attachment_id, {}, description)
-    return found
+        by_id[attachment_id] = _attachment(attachment_id, {}, description)
+    return by_id
 
 
 _ENDED_ASSOCIATIONS = ("disassociating", "disassociated")

@@ -82,8 +82,13 @@ def handler(event: dict[str, Any], context: LambdaContext, services: HealService
 def _log_plan(status: str, plan: Mapping[str, Any]) -> None:
     """Log the outcome of a plan with the codes of its blockers, for queries of Logs Insights."""
     blockers = [blocker["code"] for blocker in plan["blockers"]]
-    found = {"status": status, "blockers": blockers, "subnetId": plan["subnetId"], "routeTableId": plan["routeTableId"]}
-    logger.info("planned", extra=found)
+    fields = {
+        "status": status,
+        "blockers": blockers,
+        "subnetId": plan["subnetId"],
+        "routeTableId": plan["routeTableId"],
+    }
+    logger.info("planned", extra=fields)
 
 
 def parse_request(event: dict[str, Any]) -> StepRequest:

@@ -85,8 +85,8 @@ def parse_event(event: Mapping[str, Any]) -> ConfigEvent:
         )
     # AWS Config's own sample of a change has no difference at all, and that of an item that it sends again is null.
     if kind == _CHANGE and "configurationItemDiff" in invoking:
-        found = invoking["configurationItemDiff"]
-        diff = {} if found is None else found if isinstance(found, Mapping) else None
+        item_diff = invoking["configurationItemDiff"]
+        diff = {} if item_diff is None else item_diff if isinstance(item_diff, Mapping) else None
     account_id = (invoking if item is None else item).get("awsAccountId") or event.get("accountId")
     if event.get("accountId") not in (None, account_id):
         raise RecordError("event", "awsAccountId", account_id, f"the account of the rule, {event['accountId']}")
@@ -140,13 +140,13 @@ def is_update(item: Item) -> bool:
 
 def configuration_of(item: Item) -> Item:
     """Return an item's configuration; empty if it has none, or one of a form that is not known here."""
-    found = item.get("configuration")
-    if isinstance(found, str):
+    configuration = item.get("configuration")
+    if isinstance(configuration, str):
         try:
             return json_text(item, "configuration", "configurationItem")
         except RecordError:
             return {}
-    return found if isinstance(found, Mapping) else {}
+    return configuration if isinstance(configuration, Mapping) else {}
 
 
 def configuration_leaves(item: Item) -> Iterator[Leaf]:

@@ -52,7 +52,7 @@ def stored_results_of(
     """Return the rule's stored results of these resources, by resource id. Raise ApiError."""
     if len(resource_ids) > FEW:
         return stored_results(config, rule_name)
-    found = {}
+    results = {}
     for resource_id in resource_ids:
         rows = pages(
             config,
@@ -64,8 +64,8 @@ def stored_results_of(
         )
         for row in rows:
             if _identifier(row)["ConfigRuleName"] == rule_name:
-                found[resource_id] = _stored(row)
-    return found
+                results[resource_id] = _stored(row)
+    return results
 
 
 def _identifier(row: Mapping[str, Any]) -> Mapping[str, str]:
