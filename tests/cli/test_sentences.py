@@ -14,7 +14,7 @@ from moto.moto_api._internal import mock_random
 from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.server import Sandbox
 from express_path import errors
-from express_path.domain.heal import ledger, records, texts, undo_plan
+from express_path.domain.heal import ledger_records, records, texts, undo_plan
 from express_path.domain.remedy import texts as remedy_texts
 from express_path.domain.verdict import annotations, evaluator
 from express_path_cli.automation import runs
@@ -80,7 +80,7 @@ class OtherSentences:
         self._patch(records.Concern, "evidence", "fix")
         self._patch(undo_plan.UndoFact, "evidence")
         self._patch(errors.StepError, "evidence", "fix")
-        patches.setattr(ledger.Stop, "__str__", lambda _: self._text())
+        patches.setattr(ledger_records.Stop, "__str__", lambda _: self._text())
         patches.setattr(remedy_texts.Names, "fill", lambda *_: self._text())
 
     def _text(self, *_: object, **__: object) -> str:
