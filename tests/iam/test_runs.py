@@ -11,7 +11,7 @@ from config_rule_sandbox.config.remediation.service import Remediation
 from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.server import Sandbox
 from config_rule_sandbox.ssm import Automation
-from express_path import healing
+from express_path.healing import rereading
 from tests.iam.deployed import APPROVAL, HEAL, UNDO, Deployed, Run
 from tests.support.network import Builder, Private
 from tests.support.rule import Rule
@@ -50,7 +50,7 @@ def test_a_heal_and_its_undo_stay_within_a_permissions_boundary(
     sandbox: Sandbox, builder: Builder, vpc: Private, subnet: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What the boundary does not allow fails, although the role allows it. Nothing is left of it, and then both work."""
-    monkeypatch.setattr(healing, "SECONDS_APART", 0)
+    monkeypatch.setattr(rereading, "SECONDS_APART", 0)
 
     def policy(*denied: str) -> str:
         allowed = {"Effect": "Allow", "NotAction": ["iam:*", *denied], "Resource": "*"}
