@@ -36,22 +36,26 @@ def change_of(item: Item, diff: Item | None, previous: Item | None = None) -> Ch
     is_firewall = resource_type is ResourceType.FIREWALL
     arns = (str(item.get(name) or "") for name in ("ARN", "arn", "resourceId"))
     arn = next((arn for arn in arns if arn.startswith("arn:")), "")
-    excluded = (
-        resource_ids("subnet", [*now, *before]) if resource_type is ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION else ()
-    )
-    # An item that names several contradicts itself, so that its VPC is not known.
+    excluded_subnet_id = None
+    if resource_type is ResourceType.BLOCK_PUBLIC_ACCESS_EXCLUSION:
+        excluded_subnet_id = next(iter(resource_ids("subnet", [*now, *before])), None)
+    earlier_subnet_ids = None
+    if _shows_associations(item, diff, previous):
+        earlier_subnet_ids = frozenset(resource_ids("subnet", before))
     vpc_ids = {*resource_ids("vpc", [*now, *related])} or {*resource_ids("vpc", before)}
+    vpc_id = None
+    # An item that names several contradicts itself, so that its VPC is not known.
+    if len(vpc_ids) == 1 and not is_firewall:
+        [vpc_id] = vpc_ids
     return ChangedResource(
         resource_type=resource_type,
         resource_id=arn if is_firewall else str(item.get("resourceId") or ""),
-        vpc_id=next(iter(vpc_ids)) if len(vpc_ids) == 1 and not is_firewall else None,
+        vpc_id=vpc_id,
         owner_id=next((str(value) for name, value in now if name == "ownerid" and value), None),
-        earlier_subnet_ids=frozenset(resource_ids("subnet", before))
-        if _shows_associations(item, diff, previous)
-        else None,
+        earlier_subnet_ids=earlier_subnet_ids,
         main_changed=("main", True) in (*before, *updated),
         deleted=is_deleted(item),
-        subnet_id=next(iter(excluded), None),
+        subnet_id=excluded_subnet_id,
         is_appliance_endpoint=("vpcendpointtype", "GatewayLoadBalancer") in (*now, *before),
         may_be_regional=resource_type is ResourceType.NAT_GATEWAY and not any(resource_ids("subnet", [*now, *before])),
     )

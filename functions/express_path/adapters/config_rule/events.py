@@ -70,24 +70,24 @@ def parse_event(event: Mapping[str, Any]) -> ConfigEvent:
     plain_json(event, "event")
     invoking = json_text(event, "invokingEvent", "event")
     kind = word(invoking, "messageType", "invokingEvent", (_CHANGE, _OVERSIZED, _SCHEDULED))
-    item, diff = None, None
+    item, diff = None, None  # a scheduled notification has neither
     if kind == _SCHEDULED:
         ordering_timestamp = time(invoking, "notificationCreationTime", "invokingEvent")
     else:
         name = "configurationItem" if kind == _CHANGE else "configurationItemSummary"
         item = required_object(invoking, name, "invokingEvent")
-        # Without a capture time, the event's own is the nearest one that is later.
-        has_time = item.get("configurationItemCaptureTime") is not None
-        ordering_timestamp = (
-            time(item, "configurationItemCaptureTime", f"invokingEvent.{name}")
-            if has_time
-            else time(invoking, "notificationCreationTime", "invokingEvent")
-        )
+        if item.get("configurationItemCaptureTime") is not None:
+            ordering_timestamp = time(item, "configurationItemCaptureTime", f"invokingEvent.{name}")
+        else:  # the event's own time is the nearest one that is later
+            ordering_timestamp = time(invoking, "notificationCreationTime", "invokingEvent")
     # AWS Config's own sample of a change has no difference at all, and that of an item that it sends again is null.
     if kind == _CHANGE and "configurationItemDiff" in invoking:
         item_diff = invoking["configurationItemDiff"]
-        diff = {} if item_diff is None else item_diff if isinstance(item_diff, Mapping) else None
-    account_id = (invoking if item is None else item).get("awsAccountId") or event.get("accountId")
+        if item_diff is None:
+            item_diff = {}
+        diff = item_diff if isinstance(item_diff, Mapping) else None
+    about_account = invoking if item is None else item
+    account_id = about_account.get("awsAccountId") or event.get("accountId")
     if event.get("accountId") not in (None, account_id):
         raise RecordError("event", "awsAccountId", account_id, f"the account of the rule, {event['accountId']}")
     # AWS Config omits ruleParameters if the rule has none.

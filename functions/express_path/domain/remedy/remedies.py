@@ -79,8 +79,8 @@ def _joint_names(verdicts: Sequence[Verdict], table_ids: Sequence[str]) -> Names
     # Most subnets of a route table have the same path.
     distinct = {(verdict.reason, verdict.path): verdict for verdict in verdicts}
     names = [(verdict.reason, names_of(verdict)) for verdict in distinct.values()]
-    nats = [found.nat for reason, found in names if reason in NAT_REASONS]
-    appliances = [found.appliance for reason, found in names if reason is Reason.NAT_BEHIND_APPLIANCE]
+    nats = [verdict_names.nat for reason, verdict_names in names if reason in NAT_REASONS]
+    appliances = [verdict_names.appliance for reason, verdict_names in names if reason is Reason.NAT_BEHIND_APPLIANCE]
     named = "route table " if len(table_ids) == 1 else "route tables "
     return replace(
         names[0][1],
@@ -93,17 +93,19 @@ def _joint_names(verdicts: Sequence[Verdict], table_ids: Sequence[str]) -> Names
 def names_of(verdict: Verdict) -> Names:
     """Return the names that the verdict itself contains."""
     names = Names(subnet=verdict.subnet_id, note=verdict.note, how=how_to_find_out(verdict))
-    nat, first = nat_on(verdict.path), next(iter(verdict.path), None)
-    appliance = next((hop for hop in verdict.path if hop.kind is TargetKind.APPLIANCE_ENDPOINT), first)
-    return replace(
-        names,
-        table=f"route table {verdict.route_table_id}" if verdict.route_table_id else names.table,
-        vpc=verdict.vpc_id or names.vpc,
-        endpoint=f"a gateway endpoint for S3 Express in {verdict.vpc_id or names.vpc}",
-        nat=nat.id if nat else names.nat,
-        appliance=appliance.id if appliance else names.appliance,
-        route=f"route {first.destination} -> {first.id}" if first else names.route,
-    )
+    vpc = verdict.vpc_id or names.vpc
+    known = {"vpc": vpc, "endpoint": f"a gateway endpoint for S3 Express in {vpc}"}
+    if verdict.route_table_id:
+        known["table"] = f"route table {verdict.route_table_id}"
+    nat = nat_on(verdict.path)
+    if nat:
+        known["nat"] = nat.id
+    if verdict.path:
+        first = verdict.path[0]
+        appliance = next((hop for hop in verdict.path if hop.kind is TargetKind.APPLIANCE_ENDPOINT), first)
+        known["appliance"] = appliance.id
+        known["route"] = f"route {first.destination} -> {first.id}"
+    return replace(names, **known)
 
 
 class _InVpc(Protocol):
