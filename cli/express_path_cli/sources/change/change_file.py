@@ -161,7 +161,8 @@ class ChangeFile:
             )
         watch.expect(1)
         try:
-            plan.resolved = resolve(plan.document, self._folder, program)
+            resolved = resolve(plan.document, plan.overrides(), self._folder, program)
+            plan.believe(resolved)
         except NotResolvedError as error:
             return f"ids that the plan does not have are what its references allow: {error}"
         finally:

@@ -43,7 +43,7 @@ class Location:
 def lines_of(folder: Path) -> Mapping[str, Location]:
     """Return where each resource block is, by its address."""
     root = folder.resolve()
-    installed = _installed_modules(root)
+    installed = _installed_modules(root, ".terraform")
     modules = [("", root)]
     found: dict[str, Location] = {}
     left = MAX_TOTAL
@@ -65,14 +65,29 @@ def lines_of(folder: Path) -> Mapping[str, Location]:
     return found
 
 
+def module_texts(folder: Path, data_folder: Path) -> Iterator[tuple[str, str | None]]:
+    """Yield the address of each installed module with the text of each of its files, None for one that cannot be read.
+
+    Terraform reads these files too, wherever they are. data_folder: where it keeps its list of modules.
+    """
+    installed = _installed_modules(data_folder.parent, data_folder.name)
+    for module, place in islice({"": "", **installed}.items(), MAX_COUNT):
+        address, root = module.removesuffix("."), (folder / place).resolve()
+        for file, text in _texts(root, root, ".tf", ".tofu", ".json"):
+            if not file.endswith(".json"):
+                yield address, text if len(text) < MAX_BYTES else None
+            elif file.endswith((".tf.json", ".tofu.json")):
+                yield address, None
+
+
 def has_configuration(folder: Path) -> bool:
     """Return whether a folder has a file of Terraform or OpenTofu, in their language or in JSON."""
     return any(re.search(r"\.(tf|tofu)(\.json)?$", file.name) for file in folder.glob("*"))
 
 
-def _installed_modules(root: Path) -> Mapping[str, str]:
+def _installed_modules(root: Path, data_folder: str) -> Mapping[str, str]:
     """Return the folder of each module that Terraform installed, by its address and a dot."""
-    for _, text in _texts(root / ".terraform" / "modules", root, ".json"):
+    for _, text in _texts(root / data_folder / "modules", root, ".json"):
         with suppress(RecordError, orjson.JSONDecodeError):
             return _listed_modules(orjson.loads(text))
     return {}

@@ -5,13 +5,15 @@ resource, and secrets among them: errors name the place in the plan, and never a
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 from express_path_cli.sources.change.document import ChangeError
+from express_path_cli.sources.change.overrides import Finder, Overrides, Place, accounts_of
 from express_path_cli.sources.change.references import References, Row, block_of, names_in
+from express_path_cli.sources.change.resolving import differing
 from express_path_cli.sources.change.resource import (
     MADE_WITH,
     WITH_PATHS,
@@ -53,6 +55,8 @@ _FACTS = frozenset(
 """The attributes that say what a resource is, whoever sets them. Of others, the plan only repeats yesterday's state."""
 _BLOCKS = frozenset({"route", "entry", "subnet_mapping"})
 """The nested blocks that decide about paths. A `dynamic` one is not in the configuration of a plan."""
+_NESTED = _BLOCKS | {"network_interface"}
+"""These, and one that the provider computes if it is not set, so that a plan shows nothing of a `dynamic` one."""
 _PLACEHOLDER = "route"
 """The one of them of which the provider shows a block with unknown arguments, and never that all is unknown, if it is set."""
 _KINDS: Mapping[str, Kind] = {
@@ -86,6 +90,7 @@ class TerraformPlan:
         self._path = path
         self.document = read_plan(path, document)
         self.resolved: Sequence[Mapping[str, Values]] = ()
+        self._found = Overrides()
         self._blocks = {address: block for module in self.document.modules for address, block in module.blocks.items()}
         self.rows = [self._row(change) for change in self.document.changes]
         for change in self.document.deferred:
@@ -240,13 +245,14 @@ class TerraformPlan:
 
     def _known_by_then(self, row: Row, name: str, value: object) -> object:
         """Return a value that is known only after the apply, by Terraform itself, or by what its expression refers to."""
-        every = [_in_order(order[row.address].get(name)) for order in self.resolved if row.address in order]
-        if every and not any(map(has_unknown, every)):
-            return every[0] if all(one == every[0] for one in every) else _any_of(every)
-        if every and isinstance(every[0], list) and all(one == every[0] for one in every):
-            value = every[0]  # blocks of which a part is not known
+        resolved = [_in_order(order[row.address].get(name)) for order in self.resolved if row.address in order]
+        is_same = bool(resolved) and all(one == resolved[0] for one in resolved)
+        if is_same and not has_unknown(resolved[0]):
+            return resolved[0]
+        if is_same and isinstance(resolved[0], list):
+            value = resolved[0]  # blocks of which a part is not known
         expression = (row.expressions or {}).get(name)
-        if name in _BLOCKS and isinstance(value, list):
+        if name in _NESTED and isinstance(value, list):
             return [
                 self._block(row.module, block, expression) if isinstance(block, Mapping) else block for block in value
             ]
@@ -273,6 +279,61 @@ class TerraformPlan:
                 referred[name] = certain or self._references.named(module, of_all, _KINDS[name])
         return {**values, **referred}
 
+    # --- Terraform's second plan -------------------------------------------------------------------------------------
+
+    def overrides(self) -> Overrides:
+        """Return what Terraform is given to plan once more."""
+        providers = {row.address: row.provider for row in self.rows}
+        accounts = accounts_of(self.document, providers)
+        places = {
+            row.address: Place(accounts.get(row.provider, ""), self._regions.get(row.provider, "")) for row in self.rows
+        }
+        self._found = Finder(self.document, self._references, places, self.zone_ids).find()
+        return self._found
+
+    def believe(self, resolved: Sequence[Mapping[str, Values]]) -> None:
+        """Take the values of a second plan. Raise NotResolvedError if one has an id which the references of the plan exclude.
+
+        Then the second plan is of another configuration.
+        """
+        for row in self.rows:
+            for name in row.unknown if row.expressions is not None else ():
+                for order in resolved:
+                    value = order.get(row.address, {}).get(name)
+                    if not self._may_be(row, (row.expressions or {}).get(name), name, value):
+                        raise differing(f"{row.address}.{name}")
+        self.resolved = resolved
+
+    def _may_be(self, row: Row, expression: object, name: str, value: object) -> bool:
+        """Return whether an argument, or a block in it, may have a value by what its expression refers to."""
+        if name in _NESTED and isinstance(value, list):
+            blocks = expression if isinstance(expression, list) else []
+            rows = [block for block in value if isinstance(block, Mapping)]
+            if len(blocks) != len(rows):
+                return True  # a `dynamic` block
+            return all(
+                any(self._may_be(row, block.get(argument), argument, inner) for block in blocks)
+                for found in rows
+                for argument, inner in found.items()
+                if argument in _KINDS and inner
+            )
+        if name not in _KINDS or value is None or has_unknown(value):
+            return True
+        ids = {self._canonical(one) for one in (value if isinstance(value, list) else [value]) if one}
+        certain = self._references.certain(row.module, expression, _KINDS[name])
+        if certain:
+            return ids <= {self._canonical(certain)}
+        referred = self._references.named(row.module, expression, _KINDS[name])
+        used = self.document.used_blocks
+        if used and any(isinstance(one, NewId) and not _is_of(one, used) for one in ids):
+            return False
+        return referred.is_open or ids <= {self._canonical(one) for one in referred.ids}
+
+    def _canonical(self, resource_id: object) -> object:
+        """Return the id of a thing that has several."""
+        given = self._found.resources.get(str(resource_id), {})
+        return given.get("id", resource_id) if isinstance(resource_id, NewId) else resource_id
+
     @cached_property
     def _references(self) -> References:
         given = {module.address: module.given for module in self.document.modules}
@@ -297,6 +358,12 @@ class TerraformPlan:
         return found
 
 
+def _is_of(new_id: NewId, blocks: Collection[str]) -> bool:
+    """Return whether an id of our own is of one of some blocks, or of what AWS makes with it."""
+    block = block_of(new_id)
+    return block in blocks or block.rpartition(".")[0] in blocks
+
+
 def _is_set(row: Row, name: str) -> bool:
     """Return whether the configuration sets an argument, as far as the plan shows."""
     if row.expressions is None or name in row.expressions:
@@ -310,13 +377,6 @@ def _in_order(value: Any) -> Any:  # noqa: ANN401
     if isinstance(value, Mapping):
         return {name: _in_order(inner) for name, inner in value.items()}
     return sorted(map(_in_order, value), key=repr) if isinstance(value, list) else value
-
-
-def _any_of(values: Sequence[Any]) -> Possible:
-    """Return a value that is any of several. Of lists, any of their ids may be in it."""
-    every = [one for value in values for one in (value if isinstance(value, list) else [value])]
-    is_text = all(isinstance(value, str) for value in values)
-    return Possible(tuple(dict.fromkeys(one for one in every if isinstance(one, str))), is_open=not is_text)
 
 
 def _tags(row: Row, name: str) -> Mapping[str, str]:

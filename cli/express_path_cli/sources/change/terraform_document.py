@@ -5,7 +5,7 @@ The values of resources and of expressions may have any form, which providers de
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import orjson
@@ -13,7 +13,7 @@ import orjson
 from express_path.errors import RecordError
 from express_path.fields import flag, free_text, nested, optional_free_text, required_object, rows
 from express_path_cli.sources.change.document import ChangeError, faults_in, is_too_deep
-from express_path_cli.sources.change.references import Block, inside, is_module
+from express_path_cli.sources.change.references import Block, block_of, inside, is_module
 from express_path_cli.sources.change.resource import Values
 
 REMEDY = "make one with: terraform plan -out=plan.out && terraform show -json plan.out > plan.json"
@@ -81,7 +81,8 @@ class PlanDocument:
 
     variables: the values of those of the root module. providers: by their keys. modules: every one of the configuration.
     state: what exists before, each resource as one that stays as it is. used: the attributes on which something depends,
-    each as the address of a resource or block and the name of its attribute.
+    each as the address of a resource or block and the name of its attribute. used_blocks: the addresses of their blocks, also
+    of those of which all is used.
     """
 
     is_complete: bool
@@ -92,6 +93,7 @@ class PlanDocument:
     deferred: Sequence[ResourceChange]
     state: Sequence[ResourceChange]
     used: Sequence[tuple[str, str]]
+    used_blocks: Collection[str]
 
 
 def read_plan(path: str, document: Values) -> PlanDocument:
@@ -145,6 +147,7 @@ def _plan(document: Values) -> PlanDocument:
         deferred=[_deferred(row, f"deferred_changes[{number}]") for number, row in enumerate(deferred)],
         state=list(_state(nested(values, "root_module", "prior_state.values"), "prior_state.values.root_module")),
         used=[pair for number, row in enumerate(used) for pair in _used(row, f"relevant_attributes[{number}]")],
+        used_blocks={block_of(str(row.get("resource"))) for row in used},
     )
 
 

@@ -107,6 +107,8 @@ def test_values(tmp_path: Path, value: str, expected: Any) -> None:
         ("Type: AWS::EC2::VPCGatewayAttachment, Properties: {VpnGatewayId: vgw-1}", "aws_vpn_gateway_attachment", {"vpn_gateway_id": "vgw-1"}),
         ("Type: AWS::EC2::PrefixList, Properties: {Entries: [{Cidr: 3.0.0.0/8}]}", "aws_ec2_managed_prefix_list", {"entry": [{"cidr": "3.0.0.0/8"}]}),
         ("Type: AWS::EC2::Instance, Properties: {NetworkInterfaces: [{DeviceIndex: '0', SubnetId: subnet-1}]}", "aws_instance", {"subnet_id": "subnet-1"}),
+        ("Type: AWS::EC2::Instance, Properties: {NetworkInterfaces: [{DeviceIndex: '0', NetworkInterfaceId: eni-1}]}", "aws_instance", {"network_interface": [{"device_index": "0", "network_interface_id": "eni-1"}]}),
+        ("Type: AWS::FSx::FileSystem, Properties: {FileSystemType: LUSTRE, SubnetIds: [subnet-1]}", "AWS::FSx::FileSystem", {"file_system_type": "LUSTRE"}),
         ("Type: AWS::EC2::TransitGatewayVpcAttachment, Properties: {SubnetIds: [a], AddSubnetIds: [b]}", "aws_ec2_transit_gateway_vpc_attachment", {"subnet_ids": OPEN, "add_subnet_ids": ["b"]}),
         ("Type: AWS::EC2::TransitGatewayAttachment, Properties: {Options: {}}", "aws_ec2_transit_gateway_vpc_attachment", {"options": {}, "appliance_mode_support": OPEN}),
         ("Type: AWS::EC2::VPCCidrBlock, Properties: {CidrBlock: 3.0.0.0/8}", "aws_vpc_ipv4_cidr_block_association", {"cidr_block": "3.0.0.0/8"}),
@@ -124,6 +126,13 @@ def test_types(tmp_path: Path, resource: str, kind: str, arguments: dict[str, An
     found = read(tmp_path, f"{HEAD}  One: {{{resource}}}\n")["One"]
     assert (found.type, found.action, found.id, found.region) == (kind, Action.CREATE, "Resources.One", "us-east-1")
     assert after(found) == arguments
+
+
+def test_a_transform_that_adds_nothing_to_a_network(tmp_path: Path) -> None:
+    """A template with functions and tables is read as it is."""
+    function = "  Code: {Type: AWS::Serverless::Function, Properties: {Runtime: python3.13}}\n"
+    found = read(tmp_path, f"Transform: AWS::Serverless-2016-10-31\n{HEAD}{function}")
+    assert (found["Table"].type, found["Code"].type) == ("aws_route_table", "AWS::Serverless::Function")
 
 
 def test_an_unknown_value_has_the_words_of_cloudformation(tmp_path: Path) -> None:
@@ -159,7 +168,7 @@ def test_what_takes_too_much_effort_is_not_known(tmp_path: Path, monkeypatch: py
         ("Resources:\n" + "".join(f"  A{n}: {{Type: AWS::EC2::VPC}}\n" for n in range(501)), "more than 500 names"),
         ("Resources: &a {A: {Type: AWS::EC2::VPC, Properties: *a}}", "is not a template"),
         ("Transform: [AWS::Serverless-2016-10-31, Mine]\nResources: {A: {}}", "has the Transform Mine,"),
-        ("Resources: {'Fn::Transform': {Name: AWS::Include}}", "has the Transform"),
+        ("Resources: {'Fn::Transform': {Name: AWS::Include}}", "has the Transform AWS::Include"),
         ("Resources: {A: {'Fn::Transform': {Name: AWS::Include}}}", "has the Transform"),
         ("Resources: {'Fn::ForEach::A': [B, [c], {}]}", "a resource that is not an object"),
         ("Resources: {}\n#" + "x" * (1 << 20), "1 MiB"),

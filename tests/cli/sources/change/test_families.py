@@ -60,6 +60,42 @@ def with_interface(check: bool) -> PlanBuilder:
     )
 
 
+def two_targets(nat: Sequence[str]) -> PlanBuilder:
+    """Return the network with a route to a NAT gateway, or perhaps to an interface of which nothing is known."""
+    address, values, references = route("any", "nat_gateway_id", nat, network_interface_id=UNKNOWN)
+    return network().add(address, values, {**references, "network_interface_id": ["data.external.interface.result"]})
+
+
+def with_stack(kind: str) -> PlanBuilder:
+    """Return the network with a route to an internet gateway, and a stack with a resource of a type."""
+    template = {"Resources": {"Only": {"Type": kind}}, "Outputs": {"Id": {"Value": {"Fn::ImportValue": "id"}}}}
+    return with_gateway().add("aws_cloudformation_stack.exports", {"template_body": json.dumps(template)})
+
+
+def with_own_interface() -> PlanBuilder:
+    """Return the network with a route to the first interface of an instance, which is a resource of its own."""
+    interface = ["aws_network_interface.nat.id", "aws_network_interface.nat"]
+    return (
+        network()
+        .add("aws_internet_gateway.this", {"id": UNKNOWN})
+        .subnet_with_table("public")
+        .add(*route("public", "gateway_id", ["aws_internet_gateway.this.id"], "aws_route_table.public.id"))
+        .add(
+            "aws_network_interface.nat",
+            {"id": UNKNOWN, "subnet_id": UNKNOWN, "source_dest_check": False},
+            {"subnet_id": ["aws_subnet.public.id"]},
+        )
+        .add(
+            "aws_instance.nat",
+            {"id": UNKNOWN, "network_interface": [{"device_index": 0, "network_interface_id": UNKNOWN}]},
+            {"network_interface": [{"network_interface_id": interface}]},
+        )
+        .add(
+            *route("nat", "network_interface_id", ["aws_instance.nat.primary_network_interface_id", "aws_instance.nat"])
+        )
+    )
+
+
 def with_firewall(*others: str) -> PlanBuilder:
     """Return the network with a route to a firewall, behind which is a NAT gateway. others: its subnet may be one of these."""
     return (
@@ -263,6 +299,30 @@ CASES = {
         ),
         "NAT_GATEWAY",
     ),
+    "a certain target, and another that may be set": (two_targets(["aws_nat_gateway.this.id"]), "NAT_GATEWAY"),
+    "two targets of which neither is certain": (
+        two_targets(["aws_nat_gateway.this.id", "aws_vpc.this.arn"]),
+        "UNRESOLVED_EGRESS",
+    ),
+    "a NAT, and a resource that may change any path": (
+        nat_route(network()).add("aws_autoscaling_group.proxies", {"name": "proxies"}),
+        "NAT_GATEWAY",
+    ),
+    "no NAT, and a resource that may change any path": (
+        with_gateway().add("aws_autoscaling_group.proxies", {"name": "proxies"}),
+        "UNRESOLVED_EGRESS",
+    ),
+    "a file system in two zones": (
+        with_gateway().add("aws_fsx_ontap_file_system.f", {"deployment_type": "MULTI_AZ_1"}),
+        "UNRESOLVED_EGRESS",
+    ),
+    "a file system in one zone": (
+        with_gateway().add("aws_fsx_ontap_file_system.f", {"deployment_type": "SINGLE_AZ_1"}),
+        "INTERNET_GATEWAY",
+    ),
+    "a stack with outputs only": (with_stack("AWS::CloudFormation::WaitConditionHandle"), "INTERNET_GATEWAY"),
+    "a stack with a route": (with_stack("AWS::EC2::Route"), "UNRESOLVED_EGRESS"),
+    "an instance with an interface of its own": (with_own_interface(), "NAT_INSTANCE"),
     "block public access changes": (
         with_gateway().add("aws_vpc_block_public_access_options.this", {"id": UNKNOWN}),
         "UNRESOLVED_EGRESS",
@@ -364,6 +424,24 @@ OVER_SAMPLE = {
             actions=["delete"],
         ),
         {"NO_ROUTE": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
+    ),
+    "an association may be with a table of another VPC": (
+        PlanBuilder()
+        .add(
+            "aws_subnet.app",
+            {"id": APP_SUBNET, "vpc_id": VPC},
+            before={"id": APP_SUBNET, "vpc_id": VPC},
+            actions=["no-op"],
+        )
+        .add("aws_vpc.new", {"id": UNKNOWN})
+        .add("aws_subnet.new", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.new.id"]})
+        .add("aws_route_table.new", {"id": UNKNOWN, "vpc_id": UNKNOWN}, {"vpc_id": ["aws_vpc.new.id"]})
+        .add(
+            "aws_route_table_association.new",
+            {"subnet_id": UNKNOWN, "route_table_id": UNKNOWN},
+            {"subnet_id": ["each.value.id"], "route_table_id": ["aws_route_table.new.id"]},
+        ),
+        {"NAT_GATEWAY": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1, "NO_ROUTE": 1},
     ),
     "a table has a route to a NAT that the network does not show": (
         changed(

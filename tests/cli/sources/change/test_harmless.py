@@ -8,7 +8,8 @@ from cfnlint.schema.manager import PROVIDER_SCHEMA_MANAGER
 
 from config_rule_sandbox.server import Sandbox
 from express_path_cli.sources.change.families import MODELLED
-from express_path_cli.sources.change.harmless import is_harmless
+from express_path_cli.sources.change.harmless import changes_nothing, is_harmless
+from express_path_cli.sources.change.resource import OPEN, Action, Arguments, Resource
 from tests.support.terraform import Workspace, needs_terraform
 
 MAY_TOUCH = """
@@ -97,3 +98,27 @@ def test_harmless(name: str) -> None:
 def test_may_touch_a_path(name: str) -> None:
     """What deploys anything, and what is not known, may touch a path."""
     assert not is_harmless(name)
+
+
+@pytest.mark.parametrize(
+    ("kind", "arguments", "expected"),
+    [
+        ("AWS::FSx::FileSystem", {"file_system_type": "LUSTRE"}, True),
+        ("AWS::FSx::FileSystem", {"file_system_type": "WINDOWS"}, True),
+        ("AWS::FSx::FileSystem", {"file_system_type": OPEN}, False),
+        ("AWS::FSx::FileSystem", {"ontap_configuration": {"deployment_type": "SINGLE_AZ_1"}}, True),
+        ("AWS::FSx::FileSystem", {"ontap_configuration": {"deployment_type": "MULTI_AZ_1"}}, False),
+        ("AWS::FSx::FileSystem", {"open_zfsconfiguration": {"deployment_type": "SINGLE_AZ_HA_2"}}, True),
+        ("aws_fsx_openzfs_file_system", {"deployment_type": "SINGLE_AZ_1"}, True),
+        ("aws_fsx_openzfs_file_system", {"deployment_type": OPEN}, False),
+        ("AWS::FSx::FileSystem", {}, False),
+        ("aws_ram_resource_share", {"name": "x"}, False),
+    ],
+)
+def test_a_file_system_in_one_zone_changes_nothing(kind: str, arguments: dict[str, object], expected: bool) -> None:
+    """One that may be in two may change routes, also if that is what it was before."""
+    none, found = Arguments("x", {}), Arguments("x", arguments)
+    resource = Resource("x", kind, "x", Action.CREATE, none, found, "x")
+    assert changes_nothing(resource) is expected
+    before = Arguments("x", {"deployment_type": "MULTI_AZ_1"})
+    assert not changes_nothing(Resource("x", kind, "x", Action.UPDATE, before, found, "x"))

@@ -77,6 +77,30 @@ def test_as_many_as_there_are_is_each_of_them(tmp_path: Path, plan: PlanBuilder,
     assert set(reasons(plan, tmp_path).values()) == expected
 
 
+def two_networks(*keys: str) -> PlanBuilder:
+    """Return two VPCs with two subnets each: some have a table with a NAT, by for_each over the subnets. Main tables have none."""
+    plan = PlanBuilder()
+    for name in ("one", "two"):
+        vpc = {"vpc_id": [f"aws_vpc.{name}.id", f"aws_vpc.{name}"]}
+        plan.add(f"aws_vpc.{name}", {"id": UNKNOWN}).add(f"aws_nat_gateway.{name}", {"id": UNKNOWN})
+        plan.add(f"aws_route_table.{name}", TABLE, vpc)
+        default_route(plan, f"aws_route.{name}", [f"aws_route_table.{name}.id"], [f"aws_nat_gateway.{name}.id"])
+        for key in "ab":
+            plan.add(f'aws_subnet.{name}["{key}"]', NEW, vpc)
+        for key in keys:
+            address = f'aws_route_table_association.{name}["{key}"]'
+            association(plan, address, ["each.value.id", "each.value"], [f"aws_route_table.{name}.id"])
+    return plan
+
+
+@pytest.mark.parametrize(("keys", "expected"), [("ab", {"NAT_GATEWAY"}), ("a", {UNRESOLVED})])
+def test_associations_of_several_blocks_leave_the_tables_of_all_of_them(
+    tmp_path: Path, keys: str, expected: set[str]
+) -> None:
+    """Each block may name the subnets of both VPCs. As many of them as there are subnets leave none to the main tables."""
+    assert set(reasons(two_networks(*keys), tmp_path).values()) == expected
+
+
 def with_endpoint(plan: PlanBuilder, keys: Sequence[str | int], table: Sequence[str], **block: Any) -> PlanBuilder:
     """Add an endpoint, and its associations with one table for each key."""
     endpoint(plan, tables=())

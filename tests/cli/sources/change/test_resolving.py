@@ -14,7 +14,7 @@ import pytest
 from express_path_cli.sources.change import resolving
 from express_path_cli.sources.change.resolving import NotResolvedError
 from express_path_cli.sources.change.resource import OPEN, NewId
-from express_path_cli.sources.change.terraform_document import read_plan
+from express_path_cli.sources.change.terraform import TerraformPlan
 from tests.support.terraform import needs_terraform, provider, terraform
 
 AWS = "registry.terraform.io/hashicorp/aws"
@@ -36,7 +36,8 @@ def folder(tmp_path: Path) -> Path:
 
 def resolve(document: dict[str, Any], folder: Path, program: str) -> Sequence[Mapping[str, Any]]:
     """Read a plan and resolve it."""
-    return resolving.resolve(read_plan("plan.json", document), folder, program)
+    plan = TerraformPlan("plan.json", document)
+    return resolving.resolve(plan.document, plan.overrides(), folder, program)
 
 
 def fake(folder: Path, test: str = "", version: str = "Terraform v1.11.4") -> str:
@@ -235,25 +236,10 @@ resource "aws_route_table" "t" {
 }
 locals {
   tables = var.optional == null ? aws_route_table.t[*].id : []
-  routes = {
-    element = element(local.tables, 4)
-    old     = var.optional == null ? aws_route_table.old.id : local.tables[0]
-    main    = aws_default_route_table.main.id
-    eip     = aws_eip.e.public_ip == "192.0.2.1" ? local.tables[0] : local.tables[1]
-    asked   = aws_nat_gateway.asked.private_ip == "10.0.0.9" ? local.tables[0] : local.tables[1]
-    several = length(one([for k, n in aws_nat_gateway.n : n if k == "a"]).secondary_private_ip_addresses) > 0 ? local.tables[0] : local.tables[1]
-    middle  = sort(local.tables)[1]
-    mixed   = sort([local.tables[0], aws_route_table.old.id])[0]
-  }
+  asked  = aws_nat_gateway.asked
 }
 resource "aws_default_route_table" "main" {
   default_route_table_id = aws_vpc.v.default_route_table_id
-}
-resource "aws_route" "r" {
-  for_each               = local.routes
-  route_table_id         = each.value
-  destination_cidr_block = "0.0.0.0/0"
-  nat_gateway_id         = aws_nat_gateway.n["b"].id
 }
 resource "aws_vpc_endpoint" "x" {
   vpc_id          = aws_vpc.v.id
@@ -284,6 +270,36 @@ check "unknown" {
   }
 }
 """
+ROUTES = {
+    "element": "element(local.tables, 4)",
+    "main": "aws_default_route_table.main.id",
+    "adopted": "aws_default_route_table.main.id == aws_vpc.v.main_route_table_id ? local.tables[0] : local.tables[1]",
+    "network": "one([for t in [aws_default_route_table.main] : t.vpc_id]) == aws_vpc.v.id ? local.tables[0] : local.tables[1]",
+    "state": '[for e in [aws_vpc_endpoint.x] : e.state][0] == "available" ? local.tables[0] : local.tables[1]',
+    "same": "contains(sort(slice(local.tables, 0, 2)), local.tables[1]) ? local.tables[0] : local.tables[2]",
+    "known text": 'lookup({ for t in ["a", "b"] : t => local.tables[0] }, "a", null)',
+    "text": 'var.text == "$${x} %%{y} \\"quoted\\"\\n" ? local.tables[0] : local.tables[1]',
+    "eip": 'aws_eip.e.public_ip == "192.0.2.1" ? local.tables[0] : local.tables[1]',
+    "asked": 'aws_nat_gateway.asked.private_ip == "10.0.0.9" ? local.tables[0] : local.tables[1]',
+    "through a local": 'local.asked.private_ip == "10.0.0.9" ? local.tables[0] : local.tables[1]',
+    "default": "aws_subnet.s[0].map_public_ip_on_launch == false ? local.tables[0] : local.tables[1]",
+    "owner": 'one([for t in [aws_route_table.t[0]] : t.owner_id]) == "1" ? local.tables[0] : local.tables[1]',
+    "middle": "sort(local.tables)[1]",
+    "mixed": "sort([local.tables[0], aws_route_table.old.id])[0]",
+    "keys": "keys({ for t in local.tables : t => 1 })[0]",
+    "set": "tolist(toset(local.tables))[0]",
+}
+"""The route table of each route."""
+BELIEVED = {
+    "element": "aws_route_table.t[1]",
+    "main": "aws_vpc.v.default_route_table_id",
+    "adopted": "aws_route_table.t[0]",
+    "network": "aws_route_table.t[0]",
+    "state": "aws_route_table.t[0]",
+    "known text": "aws_route_table.t[0]",
+    "same": "aws_route_table.t[0]",
+    "text": "aws_route_table.t[0]",
+}
 OLD = {
     "aws_vpc": {"id": "vpc-0aaa", "cidr_block": "10.1.0.0/16", "instance_tenancy": "default"},
     "aws_route_table": {"id": "rtb-0aaa", "vpc_id": "vpc-0aaa"},
@@ -302,7 +318,12 @@ def run(folder: Path, *arguments: str) -> str:
 def planned(folder: Path) -> Any:
     """Initialize a configuration over a state, and return its plan."""
     needs_terraform()
-    (folder / "main.tf").write_text(CONFIGURATION)
+    routes = (
+        f'resource "aws_route" "{name.replace(" ", "_")}" {{\n  route_table_id = {table}\n'
+        '  destination_cidr_block = "0.0.0.0/0"\n  nat_gateway_id = aws_nat_gateway.n["b"].id\n}\n'
+        for name, table in ROUTES.items()
+    )
+    (folder / "main.tf").write_text(CONFIGURATION + "".join(routes))
     rows = [
         {
             "mode": "managed",
@@ -337,21 +358,16 @@ def test_real_terraform(tmp_path: Path) -> None:
     before = set(tmp_path.rglob("*"))
     found = resolve(plan, tmp_path, "")
     assert set(tmp_path.rglob("*")) == before
-    assert each(found, 'aws_route.r["element"]') == ["aws_route_table.t[1]"] * 3
-    assert isinstance(found[0]['aws_route.r["element"]']["route_table_id"], NewId)
-    assert each(found, 'aws_route.r["element"]', "nat_gateway_id") == ['aws_nat_gateway.n["b"]'] * 3
-    assert each(found, 'aws_route.r["old"]') == ["rtb-0aaa"] * 3
-    assert type(found[0]['aws_route.r["old"]']["route_table_id"]) is str
-    assert each(found, 'aws_route.r["main"]') == ["aws_default_route_table.main"] * 3
-    assert each(found, 'aws_route.r["eip"]') == [OPEN] * 3
-    assert each(found, 'aws_route.r["asked"]') == [OPEN] * 3
-    assert set(each(found, 'aws_route.r["several"]')) == {"aws_route_table.t[0]", "aws_route_table.t[1]"}
-    assert len(set(each(found, 'aws_route.r["middle"]'))) == 2
-    assert set(each(found, 'aws_route.r["mixed"]')) == {"aws_route_table.t[0]", "rtb-0aaa"}
-    assert each(found, "aws_vpc_endpoint.x", "route_table_ids") == [[]] * 3
-    assert len(set(each(found, "aws_vpc_endpoint.x", "policy"))) == 3
-    assert each(found, "aws_route.firewall", "vpc_endpoint_id") == ["aws_networkfirewall_firewall.f.endpoint[0]"] * 3
-    assert each(found, "aws_vpc.v", "tags") == [{"Text": '${x} %{y} "quoted"\n'}] * 3
+    assert isinstance(found[0]["aws_route.element"]["route_table_id"], NewId)
+    assert each(found, "aws_route.element", "nat_gateway_id") == ['aws_nat_gateway.n["b"]'] * 6
+    for name in ROUTES:
+        tables = each(found, f"aws_route.{name.replace(' ', '_')}")
+        if name in BELIEVED:
+            assert tables == [BELIEVED[name]] * 6, name
+        else:
+            assert tables == [OPEN] * 6 or len(set(tables)) > 1, name
+    assert each(found, "aws_vpc_endpoint.x", "route_table_ids") == [[]] * 6
+    assert each(found, "aws_route.firewall", "vpc_endpoint_id") == ["aws_networkfirewall_firewall.f.endpoint[0]"] * 6
     main = tmp_path / "main.tf"
     main.write_text(main.read_text().replace("10.0.0.0/16", "10.9.0.0/16"))
     with pytest.raises(NotResolvedError, match=r"not that of the plan: aws_subnet\.s\[0\]\.cidr_block differs"):
