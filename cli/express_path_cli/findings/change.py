@@ -7,8 +7,10 @@ from dataclasses import dataclass, replace
 
 from express_path.domain.network.resources import TargetKind
 from express_path.domain.network.snapshot import is_express_service
-from express_path.domain.path.reasons import SEVERITY_ORDER, Reason, Unknown
+from express_path.domain.path.reasons import NO_WAY_OUT, SEVERITY_ORDER, Reason, Unknown
+from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import needs_remedy
+from express_path.domain.remedy.texts import PAGES, Remedy
 from express_path.domain.verdict.annotations import MAX_LENGTH, MEANINGS
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
@@ -18,13 +20,15 @@ from express_path_cli.findings.scan_file import FindingId
 from express_path_cli.findings.selection import Selection, evaluate_all, evaluators
 from express_path_cli.findings.worklist import CROSSES_NAT
 from express_path_cli.sources.change.change_file import ChangedViews
-from express_path_cli.sources.change.resource import UnknownId
+from express_path_cli.sources.change.resource import GONE, Action, UnknownId
 from express_path_cli.sources.network import View
 from express_path_cli.terminal.texts import count_text
 
 _MOST = 5
 """How many route tables or resources a sentence names."""
 _AFTER_APPLY = "known after the apply"
+_BEGINNING = 16
+"""How many characters tell a note from what is before it."""
 _UNDECIDED = f"may change any path, which is {_AFTER_APPLY}"
 """In the note of a row whose path depends on a resource whose effect is not modelled."""
 _ZONE_ID = re.compile("[a-z0-9-]+-az[0-9]+")
@@ -32,6 +36,10 @@ _SNAPSHOT = (
     "the addresses of S3 Express are not in the plan, and a more specific route may match them: a snapshot decides"
 )
 
+_REACHES = frozenset({*CROSSES_NAT, Reason.INTERNET_GATEWAY, Reason.ENDPOINT})
+"""The reasons of subnets with a path to S3 Express."""
+_OFF_NAT = frozenset(Reason) - CROSSES_NAT - {Reason.UNRESOLVED_EGRESS, Reason.LOSES_PATH}
+"""The reasons of subnets that a change takes off a NAT, if it was on their path before."""
 _ZONE = "NO_ROUTE or DROPPED is possible: the plan does not say whether its zone has a subnet of the attachment"
 
 
@@ -66,9 +74,14 @@ class ChangeFindings:
 
 def judge(changed: ChangedViews, parameters: RuleParameters, selection: Selection) -> ChangeFindings:
     """Return what a change does, by the verdicts of the same engine before and after it."""
-    before = rows_of(evaluate_all(changed.before, parameters, selection), evaluators(changed.before, parameters))
-    verdicts = verdicts_after(changed, parameters, selection)
-    rows = [_row(row, changed) for row in rows_of(verdicts, evaluators(changed.after, parameters))]
+    earlier = evaluate_all(changed.before, parameters, selection)
+    before = rows_of(earlier, evaluators(changed.before, parameters))
+    verdicts = _verdicts_after(changed, earlier, parameters, selection)
+    reasons = {row.key: row.reason for row in before}
+    causes = Causes(changed)
+    rows = []
+    for row in rows_of(verdicts, evaluators(changed.after, parameters)):
+        rows.append(_row(replace(row, before=reasons.get(row.key)), changed, causes))
     rows.sort(key=lambda row: row.key)
     tables = _table_changes(before, rows, changed.addresses)
     findings = {FindingId(*row.key, row.reason): row.vpc_id for row in before if row.is_flagged}
@@ -78,35 +91,58 @@ def judge(changed: ChangedViews, parameters: RuleParameters, selection: Selectio
 
 
 def verdicts_after(changed: ChangedViews, parameters: RuleParameters, selection: Selection) -> list[Verdict]:
+    """Return one verdict for each subnet after the change."""
+    before = evaluate_all(changed.before, parameters, selection)
+    return _verdicts_after(changed, before, parameters, selection)
+
+
+def _verdicts_after(
+    changed: ChangedViews, before: Iterable[Verdict], parameters: RuleParameters, selection: Selection
+) -> list[Verdict]:
     """Return one verdict for each subnet: UNRESOLVED_EGRESS if what is not known yet decides.
 
-    A resource whose effect is not modelled may change a path, but a path that crosses a NAT without it stays a finding.
+    A resource whose effect is not modelled may change a path, but what is a finding without it stays one: a path that crosses
+    a NAT, and one that the change takes away.
     """
-    verdicts = _verdicts(changed, changed.after, changed.others, parameters, selection)
-    unaffected = _verdicts(changed, changed.unaffected, changed.unaffected_others, parameters, selection)
+    with_paths = {_key(verdict): verdict.reason for verdict in before if verdict.reason in _REACHES}
+    verdicts = _verdicts(changed, changed.after, changed.others, with_paths, parameters, selection)
+    unaffected = _verdicts(changed, changed.unaffected, changed.unaffected_others, with_paths, parameters, selection)
     findings = {
-        (verdict.account_id, verdict.region, verdict.subnet_id): verdict
+        _key(verdict): verdict
         for verdict in unaffected
-        if verdict.reason in CROSSES_NAT
+        if verdict.reason in CROSSES_NAT or verdict.reason is Reason.LOSES_PATH
     }
-    return [findings.get((verdict.account_id, verdict.region, verdict.subnet_id), verdict) for verdict in verdicts]
+    return [findings.get(_key(verdict), verdict) for verdict in verdicts]
+
+
+def _key(verdict: Verdict) -> tuple[str, str, str]:
+    return verdict.account_id, verdict.region, verdict.subnet_id
 
 
 def _verdicts(
     changed: ChangedViews,
     after: Sequence[View],
     possible: Sequence[View],
+    with_paths: Mapping[tuple[str, str, str], Reason],
     parameters: RuleParameters,
     selection: Selection,
 ) -> list[Verdict]:
-    """Return the verdicts on views after the change. possible: the other views, of which any may be right."""
+    """Return the verdicts on views after the change.
+
+    possible: the other views, of which any may be right. with_paths: the reasons of the subnets that have a path to S3
+    Express before the change.
+    """
     others: defaultdict[tuple[str, str], list[Verdict]] = defaultdict(list)
     for verdict in evaluate_all(possible, parameters, selection):
         others[verdict.region, verdict.subnet_id].append(verdict)
     decided = []
     for verdict in evaluate_all(after, parameters, selection):
         every = [verdict, *others[verdict.region, verdict.subnet_id]]
-        if len({one.reason for one in every}) > 1:
+        earlier = with_paths.get(_key(verdict))
+        if earlier and all(one.reason in NO_WAY_OUT for one in every):
+            worst = min(every, key=lambda one: SEVERITY_ORDER[one.reason])
+            decided.append(_lost(worst, earlier, parameters))
+        elif len({one.reason for one in every}) > 1:
             worst = min(every, key=lambda one: SEVERITY_ORDER[one.reason])
             name = changed.with_routes.get(verdict.route_table_id or "")
             if _is_certain(every):
@@ -123,6 +159,25 @@ def _verdicts(
         else:
             decided.append(_with_note(verdict, changed, parameters))
     return [replace(one, route_table_id=_known_table(one.route_table_id)) for one in decided]
+
+
+def _lost(verdict: Verdict, before: Reason, parameters: RuleParameters) -> Verdict:
+    """Return the verdict on a subnet whose path to S3 Express a change takes away. before: the reason before the change."""
+    reason = Reason.LOSES_PATH
+    said = verdict.annotation.removeprefix(f"{verdict.reason}: {MEANINGS[verdict.reason]}")
+    if verdict.note:
+        said = said.partition(f" ({verdict.note[:_BEGINNING]}")[
+            0
+        ]  # a long annotation has only the beginning of its note
+    now = f"{verdict.reason}: {verdict.note}" if verdict.note else str(verdict.reason)
+    note = f"{before} before, then {now}"
+    return replace(
+        verdict,
+        compliance=parameters.compliance_of(reason),
+        reason=reason,
+        annotation=_shortened(f"{reason}: {MEANINGS[reason]}{said} ({note})"),
+        note=note,
+    )
 
 
 def _known_table(table_id: str | None) -> str | None:
@@ -175,13 +230,11 @@ def _known_later(verdict: Verdict, name: str, changed: ChangedViews, parameters:
 
 def _unresolved(verdict: Verdict, note: str, parameters: RuleParameters, unknown: Unknown | None = None) -> Verdict:
     reason = Reason.UNRESOLVED_EGRESS
-    annotation = f"{reason}: {MEANINGS[reason]} ({note})"
-    shown = annotation if len(annotation) <= MAX_LENGTH else f"{annotation[: MAX_LENGTH - 3]}..."
     return replace(
         verdict,
         compliance=parameters.compliance_of(reason),
         reason=reason,
-        annotation=shown,
+        annotation=_shortened(f"{reason}: {MEANINGS[reason]} ({note})"),
         path=(),
         note=note,
         lacks="",
@@ -190,10 +243,64 @@ def _unresolved(verdict: Verdict, note: str, parameters: RuleParameters, unknown
     )
 
 
-def _row(row: Row, changed: ChangedViews) -> Row:
-    """Return a row with its address, and what changes it."""
+def _shortened(annotation: str) -> str:
+    return annotation if len(annotation) <= MAX_LENGTH else f"{annotation[: MAX_LENGTH - 3]}..."
+
+
+class Causes:
+    """The resources of a change that change the path of a subnet, and what happens to each of them."""
+
+    def __init__(self, changed: ChangedViews) -> None:
+        """Keep the networks before and after the change."""
+        self._changed = changed
+        self._before, self._after = _tracers(changed.before), _tracers(changed.after)
+
+    def of(self, row: Row) -> dict[str, Action]:
+        """Return what changes the subnet, its route table, or for a path that is lost, what the path leads through."""
+        changed_by = self._changed.changed_by
+        found = {**changed_by.get(row.route_table_id or "", {}), **changed_by.get(row.subnet_id, {})}
+        if row.reason is not Reason.LOSES_PATH:
+            return found
+        for tracer in (self._before.get(row.region), self._after.get(row.region)):
+            subnet = tracer.snapshot.subnets.get(row.subnet_id) if tracer else None
+            for trace in tracer.traces_of(subnet) if tracer and subnet else ():
+                hops = [hop.id for traced in trace.results for outcome in traced.outcomes for hop in outcome.path]
+                for resource_id in (*sorted(trace.consulted), *hops):
+                    found |= changed_by.get(resource_id, {})
+        return found
+
+
+def _tracers(views: Iterable[View]) -> dict[str, Tracer]:
+    return {view.region: view.tracer for view in views}
+
+
+def _lost_remedy(row: Row, causes: Mapping[str, Action]) -> Remedy:
+    """Return what to change in the configuration so that the subnets of a route table keep their path."""
+    gone = [address for address, action in causes.items() if action in GONE]
+    made = [address for address in causes if address not in gone]
+    subnets = f"The subnets of {row.route_table_id} lose their" if row.route_table_id else f"{row.subnet_id} loses its"
+    sentences = [f"{subnets} path to S3 Express ({row.note})."]
+    is_behind_hub = row.path and row.path[-1].kind is TargetKind.GATEWAY_ENDPOINT
+    if is_behind_hub and made:
+        sentences.append(f"Leave {_listed(made)} out, until each VPC behind the hub has its own endpoint.")
+    elif gone:
+        sentences.append(f"Keep {_listed(gone)}.")
+    elif made:
+        sentences.append(f"Look at {_listed(made)}.")
+    return Remedy(" ".join(sentences), url=PAGES[row.reason])
+
+
+def _listed(addresses: Sequence[str]) -> str:
+    more = f" and {len(addresses) - _MOST} more" if len(addresses) > _MOST else ""
+    return f"{', '.join(addresses[:_MOST])}{more}"
+
+
+def _row(row: Row, changed: ChangedViews, found: Causes) -> Row:
+    """Return a row with its address, what changes it, and what to do if the change takes its path away."""
     table_id = row.route_table_id or ""
-    changed_by = dict.fromkeys((*changed.changed_by.get(table_id, ()), *changed.changed_by.get(row.subnet_id, ())))
+    changed_by = found.of(row)
+    if row.reason is Reason.LOSES_PATH:
+        row = replace(row, remedy=_lost_remedy(row, changed_by))
     if needs_remedy(row):
         causes = sorted(changed_by, key=_cause_order)
         location = changed.locate(
@@ -260,25 +367,19 @@ def _sentences(
     """Return what the plan changes, the most important first."""
     earlier = {row.key: row.reason in CROSSES_NAT for row in before}
     new = [row for row in after if row.reason in CROSSES_NAT and not earlier.get(row.key)]
-    gone = [row for row in after if row.reason not in CROSSES_NAT and earlier.get(row.key)]
+    taken = [row for row in after if row.reason is Reason.LOSES_PATH]
+    off = [row for row in after if row.reason in _OFF_NAT and earlier.get(row.key)]
     unresolved = sum(row.reason is Reason.UNRESOLVED_EGRESS for row in after)
     found = [_undecided(undecided)] if undecided else []
+    found += [f"This plan takes the path to S3 Express away from {count_text(len(taken), 'subnet')}."] if taken else []
     found += [f"This plan puts {count_text(len(new), 'subnet')} behind a NAT."] if new else []
     lost = _without_endpoint(changed)
     if lost:
-        more = f" and {len(lost) - _MOST} more" if len(lost) > _MOST else ""
         found.append(
             f"Route table {lost[0]} loses the endpoint."
             if len(lost) == 1
-            else f"Route tables {', '.join(lost[:_MOST])}{more} lose the endpoint."
+            else f"Route tables {_listed(lost)} lose the endpoint."
         )
-    dropped = [row for row in gone if row.reason is Reason.DROPPED]
-    found += (
-        [f"After this plan, AWS drops the S3 Express traffic of {count_text(len(dropped), 'subnet')}."]
-        if dropped
-        else []
-    )
-    off = [row for row in gone if row.reason not in (Reason.UNRESOLVED_EGRESS, Reason.DROPPED)]
     found += [f"This plan takes {count_text(len(off), 'subnet')} off a NAT."] if off else []
     if unresolved:
         found.append(f"The egress path of {count_text(unresolved, 'subnet')} is not known before the apply.")
@@ -287,8 +388,7 @@ def _sentences(
 
 def _undecided(named: Sequence[str]) -> str:
     """Return which resources may change paths in a way that is not modelled."""
-    more = f" and {len(named) - _MOST} more" if len(named) > _MOST else ""
-    return f"Could not be decided: what {', '.join(named[:_MOST])}{more} would change."
+    return f"Could not be decided: what {_listed(named)} would change."
 
 
 def _without_endpoint(changed: ChangedViews) -> list[str]:

@@ -92,7 +92,7 @@ class Row(Verdict):
     finding. ignored: None unless the configuration file has an entry for the finding. set_by: the parameter of that file without
     which the compliance would be another one, None without such a parameter.
 
-    address: in a plan, the address in the configuration; until AWS gives the subnet an id, subnet_id is the address too.
+    before: in a plan, the reason before it, None if the subnet is new. address: in a plan, the address in the configuration; until AWS gives the subnet an id, subnet_id is the address too.
     changed_by: the addresses of the resources in a plan that change the subnet's route table, or its routes. file and
     line: where the first of them is, if the configuration was read.
     """
@@ -108,6 +108,7 @@ class Row(Verdict):
     baseline: Mark | None = None
     ignored: Ignored | None = None
     set_by: SetParameter | None = None
+    before: Reason | None = None
     address: str = ""
     changed_by: tuple[str, ...] = ()
     file: str = ""

@@ -107,6 +107,7 @@ class _RowFields(Struct, rename="camel", kw_only=True):
     set_by: OptionalWord = ""
     other_paths: tuple[_OtherPath, ...] = ()
     baseline: Mark | None = None
+    before: Reason | None = None
     address: Word | None = None
     route_table_address: Word | None = None
     changed_by: tuple[Word, ...] = ()
@@ -389,6 +390,7 @@ def _row(row: _Row | _ChangedRow, remedies: Sequence[Remedy]) -> Row:
         other_paths=tuple(TrafficPath(other_path.reason, _hops(other_path.path)) for other_path in row.other_paths),
         remedy=None if row.change is None else remedies[row.change],
         baseline=row.baseline,
+        before=row.before,
         address=row.address or "",
         changed_by=row.changed_by,
         file=row.file,

@@ -26,7 +26,7 @@ from express_path_cli.schema.command import FILES, Schema
 from tests.cli.findings.formats.html.test_page import Parsed
 from tests.cli.findings.formats.test_markdown import tables_in
 from tests.cli.findings.test_settings import entry
-from tests.cli.scan.test_plan import MAIN, replaced_table
+from tests.cli.scan.test_plan import CENTRAL, MAIN, endpoint_of_a_hub, replaced_table
 from tests.cli.scan.test_template import NEW_TABLE, STACK, TEMPLATE, VPC, change, change_set
 from tests.docs.comments import TOKEN, Api, serving
 from tests.support.command import NO_CREDENTIALS, invoke
@@ -143,6 +143,7 @@ SCANS: Mapping[str, Callable[[Path], list[str]]] = {
     "Terraform plan with names": lambda folder: plan(named(nat_route(network())), folder),
     "Terraform plan over a network": lambda folder: plan(named(replaced_table()), folder, "--example"),
     "Terraform plan that changes nothing": lambda folder: plan(PlanBuilder(), folder, "--example"),
+    "Terraform plan that takes a path away": lambda folder: plan(endpoint_of_a_hub(), folder, *CENTRAL),
     "change set": changes,
     "template": template,
     "template with names": lambda folder: template(folder, ODD),

@@ -15,10 +15,12 @@ from benchmarks.command_runs import environment
 from express_path_cli.findings.formats import Format
 from tests.support.command import NO_CREDENTIALS, invoke
 from tests.support.plans import UNKNOWN, PlanBuilder, endpoint, nat_route, network
+from tests.support.scenarios import dump_of
 
 pytestmark = pytest.mark.usefixtures("no_credentials")
 
 PRIVATE, ANALYTICS, PUBLIC = "rtb-07c93e5d1fa84b602", "rtb-0482dfa6b9e13c750", "rtb-0e5f7a2c4b9d81366"
+APP_SUBNETS = ("subnet-08d2f6b13c7a9e405", "subnet-0c4e81b7a2d3f5961")
 ANALYTICS_SUBNET, PUBLIC_SUBNET = "subnet-0f5b92c8e1d7a3640", "subnet-01e7d4a9c5b8f2360"
 NAT, ENDPOINT, VPC = "nat-0e92b5c7d1a3f6048", "vpce-0b1c6d8e3f5a7294c", "vpc-0a17f3c2d94b6e580"
 """Route tables, subnets, and targets of the sample network."""
@@ -404,11 +406,93 @@ def test_a_plan_of_the_current_folder_asks_terraform(network_folder: Path, monke
     assert not asks_terraform("plan.json")
 
 
-def test_a_deleted_nat_gateway_leaves_a_blackhole(tmp_path: Path) -> None:
-    """AWS drops what is still routed to it."""
-    plan = PlanBuilder().add("aws_nat_gateway.this", None, before={"id": NAT}, actions=["delete"])
-    reasons = over_sample(plan, tmp_path)["totals"]["reasons"]
-    assert reasons == {"DROPPED": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1}
+def endpoint_of_a_hub() -> PlanBuilder:
+    """Return a plan that gives the egress VPC of a test network an endpoint, for the tables of its attachment."""
+    plan = PlanBuilder().add(
+        "aws_vpc_endpoint.hub",
+        {
+            "id": UNKNOWN,
+            "vpc_id": "vpc-egress",
+            "service_name": "com.amazonaws.us-east-1.s3express",
+            "vpc_endpoint_type": "Gateway",
+        },
+    )
+    for zone in "ab":
+        plan.add(
+            f"aws_vpc_endpoint_route_table_association.{zone}",
+            {"route_table_id": f"rtb-egress-attachment-{zone}", "vpc_endpoint_id": UNKNOWN},
+            {"vpc_endpoint_id": ["aws_vpc_endpoint.hub.id", "aws_vpc_endpoint.hub"]},
+        )
+    return plan
+
+
+def removed(address: str, **before: str) -> PlanBuilder:
+    """Return a plan that deletes a resource."""
+    return PlanBuilder().add(address, None, before=before, actions=["delete"])
+
+
+CENTRAL = ("--from-dump", str(dump_of("transit-gateway-central-egress")))
+DEFAULT = {"destination_cidr_block": "0.0.0.0/0"}
+ATTACHMENT = {"transit_gateway_attachment_id": "tgw-attach-egress", "transit_gateway_route_table_id": "tgw-rtb-spokes"}
+LOSSES: dict[str, tuple[PlanBuilder, tuple[str, ...], dict[str, str], str]] = {
+    "an endpoint for a hub's table": (
+        endpoint_of_a_hub(),
+        CENTRAL,
+        {"subnet-spoke-a": "NAT_BEYOND_TRANSIT_GATEWAY before, then DROPPED: "},
+        "Leave aws_vpc_endpoint_route_table_association.a out, until each VPC behind the hub has its own endpoint.",
+    ),
+    "a route of a transit gateway that is removed": (
+        removed("aws_ec2_transit_gateway_route.spokes", **DEFAULT, **ATTACHMENT),
+        CENTRAL,
+        {"subnet-spoke-a": "NAT_BEYOND_TRANSIT_GATEWAY before, then NO_ROUTE"},
+        "",
+    ),
+    "a route to an internet gateway that is removed": (
+        removed("aws_route.public", **DEFAULT, route_table_id=PUBLIC, gateway_id="igw-0b1c6d8e3f5a7294c"),
+        ("--example",),
+        {PUBLIC_SUBNET: "INTERNET_GATEWAY before, then NO_ROUTE"},
+        "Keep aws_route.public.",
+    ),
+    "a NAT gateway that is deleted": (
+        removed("aws_nat_gateway.this", id=NAT),
+        ("--example",),
+        dict.fromkeys(APP_SUBNETS, "NAT_GATEWAY before, then DROPPED: blackhole: "),
+        "Keep aws_nat_gateway.this.",
+    ),
+}
+"""Plans that take paths away: the network, which subnets lose theirs and what was and is, and what to change."""
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_a_path_that_a_plan_takes_away_is_a_finding(name: str, tmp_path: Path) -> None:
+    """It is new, fails the scan, and names what to change. Its address is the one of the change, however far it is."""
+    plan, network_options, subnets, fix = LOSSES[name]
+    options = ["--plan", str(plan.write(tmp_path)), *network_options, "--fail-on", "new"]
+    found = document(*options, status=1)
+    lost = {row["subnetId"]: row for row in found["subnets"] if row["reason"] == "LOSES_PATH"}
+    assert lost.keys() == subnets.keys()
+    for subnet_id, row in lost.items():
+        assert (row["compliance"], row["baseline"]) == ("NON_COMPLIANT", "new")
+        assert row["note"].startswith(subnets[subnet_id])
+        assert subnets[subnet_id] in row["annotation"]
+        assert fix in found["changes"][row["change"]]["text"]
+        assert found["changes"][row["change"]]["command"] == ""
+    number = f"{len(subnets)} subnet{'s' if len(subnets) > 1 else ''}"
+    assert found["plan"][0] == f"This plan takes the path to S3 Express away from {number}."
+
+
+def test_only_a_path_that_is_certain_before_and_gone_afterwards_is_lost(tmp_path: Path) -> None:
+    """A new subnet has none to lose, one whose path was not known may have had none, and one that gets another path keeps one."""
+    new = PlanBuilder().subnet_with_table("new")
+    assert "LOSES_PATH" not in document("--plan", str(new.write(tmp_path)), "--plan-only")["totals"]["reasons"]
+    office = removed("aws_route.carrier", **DEFAULT, route_table_id="rtb-private", carrier_gateway_id="cagw-app")
+    where = ("--from-dump", str(dump_of("carrier-gateway")))
+    [row] = [
+        row
+        for row in document("--plan", str(office.write(tmp_path)), *where)["subnets"]
+        if row["routeTableId"] == "rtb-private"
+    ]
+    assert (row["before"], row["reason"]) == ("UNRESOLVED_EGRESS", "NO_ROUTE")
 
 
 def test_a_plan_of_another_account_or_region_is_refused(tmp_path: Path) -> None:

@@ -201,6 +201,7 @@ def _change_findings(change: ChangeFindings) -> dict[str, Any]:
 def _only_of_change(row: Row) -> dict[str, Any]:
     """Return what only the row of a change has. A new route table has an address as long as its ID is not known."""
     fields: dict[str, Any] = {
+        "before": row.before,
         "address": row.address or None,
         "routeTableAddress": None if known_id(row.route_table_id) else row.route_table_id,
         "changedBy": list(row.changed_by),

@@ -7,13 +7,14 @@ TITLE = "S3 Express One Zone traffic of this subnet should not cross a NAT"
 PASSES = "INFORMATIONAL"
 SEVERITIES = {
     **dict.fromkeys(Reason, "MEDIUM"),
+    Reason.LOSES_PATH: "HIGH",
     Reason.NAT_BEYOND_TRANSIT_GATEWAY: "HIGH",
     Reason.UNRESOLVED_EGRESS: "LOW",
     Reason.INTERNET_GATEWAY: "LOW",
 }
 """The severity of a NON_COMPLIANT subnet by reason.
 
-Traffic beyond a transit gateway is charged twice and shares a NAT with other VPCs. The last two reasons are
+Without a path, workloads fail. Traffic beyond a transit gateway is charged twice and shares a NAT with other VPCs. The last two reasons are
 NON_COMPLIANT only if a rule parameter says so.
 """
 

@@ -12,8 +12,12 @@ class Compliance(StrEnum):
 
 
 class Reason(StrEnum):
-    """Why a subnet has its compliance. Among reasons with the same compliance, the members are ordered worst first."""
+    """Why a subnet has its compliance. Among reasons with the same compliance, the members are ordered worst first.
 
+    LOSES_PATH is about a proposed change: no network has it.
+    """
+
+    LOSES_PATH = "LOSES_PATH"
     PARTLY_NAT = "PARTLY_NAT"
     NAT_GATEWAY = "NAT_GATEWAY"
     NAT_INSTANCE = "NAT_INSTANCE"

@@ -16,6 +16,7 @@ PAGES = {
     Reason.PARTLY_NAT: PRIORITY_PAGE,
     Reason.UNRESOLVED_EGRESS: _ROUTES_PAGE,
     Reason.DROPPED: _ROUTES_PAGE,
+    Reason.LOSES_PATH: _ROUTES_PAGE,
 }
 """The page of the AWS documentation to read about each reason."""
 FREE = "Gateway endpoints are free of charge."
@@ -72,6 +73,10 @@ def association_text(reasons: Iterable[Reason]) -> str:
 
 
 TEXTS: Mapping[Reason, str] = {
+    Reason.LOSES_PATH: (
+        "S3 Express can be reached from {subnet} before the change, and not afterwards: {note}. Keep what the change takes "
+        "away, or first associate {table} with {endpoint}."
+    ),
     Reason.PARTLY_NAT: ROUTE_WINS
     + " If that route is for 64:ff9b::/96, turn off DNS64 for {subnet}, or use the dual-stack host names.",
     **{reason: association_text([reason]) for reason in ASSOCIATED},
@@ -86,6 +91,7 @@ TEXTS: Mapping[Reason, str] = {
 _MAX_IDS = 3
 """How many IDs of a kind a text names. The command next to it has all of them."""
 _GENERAL_NOTES = {
+    Reason.LOSES_PATH: "see the end of the annotation",
     Reason.UNRESOLVED_EGRESS: "see the end of the annotation",
     Reason.DROPPED: "the annotation says what to fix",
     Reason.EXCLUDED: "the annotation names the tag or the rule parameter",

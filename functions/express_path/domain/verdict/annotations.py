@@ -27,6 +27,7 @@ _CUT = "..."
 """What an annotation ends with if there was more to say than fits."""
 
 MEANINGS = {
+    Reason.LOSES_PATH: "a change takes the path to S3 Express away",
     Reason.PARTLY_NAT: "part of the S3 Express traffic bypasses the s3express gateway endpoint and crosses a NAT",
     Reason.NAT_GATEWAY: "S3 Express traffic crosses a NAT gateway",
     Reason.NAT_INSTANCE: "S3 Express traffic crosses a NAT instance",

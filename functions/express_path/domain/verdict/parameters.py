@@ -59,7 +59,7 @@ class RuleParameters:
 _FIXED_COMPLIANCE = {
     **dict.fromkeys(Reason, Compliance.NOT_APPLICABLE),
     Reason.ENDPOINT: Compliance.COMPLIANT,
-    **dict.fromkeys((Reason.PARTLY_NAT, *NAT_REASONS), Compliance.NON_COMPLIANT),
+    **dict.fromkeys((Reason.LOSES_PATH, Reason.PARTLY_NAT, *NAT_REASONS), Compliance.NON_COMPLIANT),
 }
 
 

@@ -41,7 +41,7 @@ def document(result: Result) -> dict[str, Any]:
     return found
 
 
-OF_PLANS = {"address", "routeTableAddress", "changedBy", "file", "line"}
+OF_PLANS = {"before", "address", "routeTableAddress", "changedBy", "file", "line"}
 """The fields of a subnet that only a plan has; tests/cli/scan/test_plan.py looks at them."""
 
 

@@ -396,17 +396,17 @@ NEWER = {**LISTED, "id": "vpce-0f2d4b6a8c0e1f3a5", "route_table_ids": [PRIVATE]}
 OVER_SAMPLE = {
     "a route goes": (
         gone("aws_route.out", route_table_id=PRIVATE, destination_cidr_block="0.0.0.0/0"),
-        {"NO_ROUTE": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
+        {"LOSES_PATH": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
     ),
     "an endpoint goes": (gone("aws_vpc_endpoint.this", id=ENDPOINT), {"NAT_GATEWAY": 3, "INTERNET_GATEWAY": 1}),
     "an association goes": (
         gone("aws_route_table_association.a", subnet_id=APP_SUBNET, route_table_id=PRIVATE),
-        {"NO_ROUTE": 1, "NAT_GATEWAY": 1, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
+        {"LOSES_PATH": 1, "NAT_GATEWAY": 1, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
     ),
     "a subnet goes": (gone("aws_subnet.app", id=APP_SUBNET), {"NAT_GATEWAY": 1, "ENDPOINT": 1, "INTERNET_GATEWAY": 1}),
     "an internet gateway goes": (
         gone("aws_internet_gateway.this", id="igw-03d8e1f5a6c7b2940"),
-        {"NAT_GATEWAY": 2, "ENDPOINT": 1, "DROPPED": 1},
+        {"NAT_GATEWAY": 2, "ENDPOINT": 1, "LOSES_PATH": 1},
     ),
     "routes inside a table change": (
         changed("aws_route_table.analytics", INLINE, route=[{"cidr_block": "3.4.112.0/24", "nat_gateway_id": NAT}]),
@@ -423,7 +423,7 @@ OVER_SAMPLE = {
             before={"route_table_id": PRIVATE, "destination_cidr_block": "0.0.0.0/0"},
             actions=["delete"],
         ),
-        {"NO_ROUTE": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
+        {"LOSES_PATH": 2, "ENDPOINT": 1, "INTERNET_GATEWAY": 1},
     ),
     "an association may be with a table of another VPC": (
         PlanBuilder()
@@ -489,7 +489,7 @@ OVER_SAMPLE = {
     ),
     "a table that an endpoint names goes": (
         gone("aws_route_table.analytics", id=ANALYTICS),
-        {"NAT_GATEWAY": 2, "NO_ROUTE": 1, "INTERNET_GATEWAY": 1},
+        {"NAT_GATEWAY": 2, "LOSES_PATH": 1, "INTERNET_GATEWAY": 1},
     ),
     "another main table": (
         PlanBuilder()

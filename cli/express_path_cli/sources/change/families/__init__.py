@@ -80,6 +80,7 @@ def _remove(network: ChangedNetwork, resources: Iterable[Resource]) -> None:
         if resource.action in GONE and not is_default:
             made = [resource.before.text(attribute) for kind, attribute in MADE_WITH if kind == resource.type]
             for one in filter(None, (resource.id_before, *made)):
+                network.note(one, resource)
                 network.remove(one)
     for table in (*network.records.tables.values(), *network.records.transit_tables.values()):
         table.blackhole(network.gone)
