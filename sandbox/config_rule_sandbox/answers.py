@@ -419,7 +419,7 @@ class DenyingBusPolicy(StrEnum):
 
 
 class NewHubFindings(StrEnum):
-    """Which findings the new Security Hub has about the results of AWS Config.
+    """What findings the new Security Hub has about the results of AWS Config.
 
     https://docs.aws.amazon.com/securityhub/latest/userguide/securityhub-internal-providers.html is about Security Hub CSPM: AWS
     Config sends it a finding for each result, with the rule's name as the title. It does not say what the new one gets.
