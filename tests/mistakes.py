@@ -141,8 +141,8 @@ MISTAKES = (
     Mistake(
         "a tag makes an endpoint a firewall's",
         HOPS,
-        "if firewall else behind_appliance(",
-        'if firewall or "AWSNetworkFirewallManaged" in endpoint.tags else behind_appliance(',
+        "if firewall:\n        trace = beyond",
+        'if firewall or "AWSNetworkFirewallManaged" in endpoint.tags:\n        trace = beyond',
     ),
     Mistake("a translating firewall forwards", HOPS, "if gateway_id is not None:", "if False:"),
     Mistake(
