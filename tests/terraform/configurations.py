@@ -1086,6 +1086,107 @@ ASSOCIATED = {
 """Associations of an endpoint with the tables of a block, by expressions that refer to the same and select others."""
 
 
+_ACCOUNT = "data.aws_caller_identity.me.account_id"
+_TRUE = {
+    "state": 'aws_vpc_endpoint.s3express.state == "available"',
+    "state of each": '[for e in [aws_vpc_endpoint.s3express] : e.state][0] == "available"',
+    "state in a text": '"${aws_vpc_endpoint.s3express.state}-x" == "available-x"',
+    "owner": f"aws_subnet.a.owner_id == {_ACCOUNT}",
+    "owner by key": f'local.subnet["owner_id"] == {_ACCOUNT}',
+    "owner by any key": f'local.subnet[join("_", ["owner", "id"])] == {_ACCOUNT}',
+    "owner by variable": f"local.subnet[var.name] == {_ACCOUNT}",
+    "owner by lookup": f"lookup(local.subnet, var.name, null) == {_ACCOUNT}",
+    "owner in a local value": f"local.subnet.owner_id == {_ACCOUNT}",
+    "owner in a list": f"[for s in aws_subnet.many : s.owner_id][1] == {_ACCOUNT}",
+    "owner of each": f"element(aws_subnet.many[*].owner_id, 0) == {_ACCOUNT}",
+    "owner in JSON": f"jsondecode(jsonencode(aws_subnet.a)).owner_id == {_ACCOUNT}",
+    "owner among all": f'one([for k, v in aws_subnet.a : v if k == "owner_id"]) == {_ACCOUNT}',
+    "owner through a module": f"module.inner.owner == {_ACCOUNT}",
+    "account in an ARN": f'split(":", aws_vpc.this.arn)[4] == {_ACCOUNT}',
+    "table in an ARN": 'split("/", aws_route_table.a.arn)[1] == aws_route_table.a.id',
+    "owner of a gateway": f"aws_internet_gateway.this.owner_id == {_ACCOUNT}",
+    "a default that is true": "aws_vpc.this.enable_dns_support == true",
+    "a default that is false": "aws_subnet.a.map_public_ip_on_launch == false",
+    "a default that is a text": 'aws_nat_gateway.this.connectivity_type == "public"',
+    "a default of a VPC": 'try(aws_vpc.this.instance_tenancy, "") == "default"',
+    "an adopted table": "aws_default_route_table.d.id == aws_vpc.this.main_route_table_id",
+    "a table under two names": "aws_vpc.this.main_route_table_id == aws_vpc.this.default_route_table_id",
+    "the VPC of an adopted table": "aws_default_route_table.d.vpc_id == aws_vpc.this.id",
+    "the VPC of each adopted table": "[for t in [aws_default_route_table.d] : t.vpc_id][0] == aws_vpc.this.id",
+    "data of a VPC": 'data.aws_vpc.read.cidr_block == "10.0.0.0/16"',
+    "data of a table": "data.aws_route_table.read.id == aws_route_table.a.id",
+    "a zone": 'startswith(aws_subnet.a.availability_zone, "us-east-1")',
+    "another list": 'startswith(aws_vpc.this.default_network_acl_id, "acl-")',
+    "options": 'startswith(aws_vpc.this.dhcp_options_id, "dopt-")',
+    "a first id": "sort(aws_route_table.many[*].id)[0] != aws_route_table.many[3].id || true",
+    "tables of a transit gateway": (
+        "aws_ec2_transit_gateway.t.association_default_route_table_id"
+        " == aws_ec2_transit_gateway.t.propagation_default_route_table_id"
+    ),
+    "a trigger": 'coalesce(terraform_data.state.output, "available") == "available"',
+}
+"""Conditions that are true after the apply, and that a plan with made-up values takes for false."""
+
+
+def misleading(condition: str) -> str:
+    """Return a network with a subnet behind a NAT, whose table would have the endpoint if a condition were false."""
+    return (
+        _vpc()
+        + _private("a", 1, NAT_ROUTE, separate=False)
+        + _endpoint()
+        + f"""
+data "aws_caller_identity" "me" {{
+}}
+variable "name" {{
+  default = "owner_id"
+}}
+locals {{
+  subnet = aws_subnet.a
+}}
+resource "aws_subnet" "many" {{
+  count      = 2
+  vpc_id     = aws_vpc.this.id
+  cidr_block = cidrsubnet("10.0.0.0/16", 8, 100 + count.index)
+}}
+resource "aws_route_table" "many" {{
+  count  = 4
+  vpc_id = aws_vpc.this.id
+}}
+resource "aws_default_route_table" "d" {{
+  default_route_table_id = aws_vpc.this.default_route_table_id
+}}
+data "aws_vpc" "read" {{
+  id = aws_vpc.this.id
+}}
+data "aws_route_table" "read" {{
+  route_table_id = aws_route_table.a.id
+}}
+resource "aws_ec2_transit_gateway" "t" {{
+}}
+resource "terraform_data" "state" {{
+  input = aws_vpc_endpoint.s3express.state
+}}
+module "inner" {{
+  source = "./inner"
+  subnet = aws_subnet.a
+}}
+resource "aws_vpc_endpoint_route_table_association" "chosen" {{
+  vpc_endpoint_id = aws_vpc_endpoint.s3express.id
+  route_table_id  = {condition} ? aws_route_table.this_public.id : aws_route_table.a.id
+}}
+# file: inner/main.tf
+variable "subnet" {{}}
+output "owner" {{
+  value = var.subnet.owner_id
+}}
+"""
+    )
+
+
+MISLEADING = {name: misleading(condition) for name, condition in _TRUE.items()}
+"""Networks in which a value that nobody knows before the apply decides."""
+
+
 def files_of(text: str) -> dict[str, str]:
     """Return the files of a module. A line `# file: NAME` begins another one than main.tf."""
     files, name = {"main.tf": ""}, "main.tf"

@@ -14,7 +14,7 @@ from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
 from express_path_cli.findings.worklist import CROSSES_NAT
 from tests.support.command import invoke
 from tests.support.terraform import Workspace, needs_terraform
-from tests.terraform.configurations import ASSOCIATED, FAMILIES, POPULAR, Versions, files_of
+from tests.terraform.configurations import ASSOCIATED, FAMILIES, MISLEADING, POPULAR, Versions, files_of
 
 pytestmark = pytest.mark.slow
 
@@ -167,3 +167,12 @@ def test_shapes(workspace: Workspace, shapes: dict[str, str], alone: float) -> N
     assert [score.better for score in scores] == [[], [], []]
     assert scores[0].unresolved == []
     assert scores[1].rate > alone
+
+
+@pytest.mark.long
+@pytest.mark.timeout(1800)
+@pytest.mark.parametrize("half", [0, 1])  # an account has at most 20 gateway endpoints in a Region
+def test_misleading_configurations(workspace: Workspace, half: int) -> None:
+    """No plan says better than a scan after the apply, whatever decides that nobody knows before it."""
+    scores = judge(workspace, [(text, text) for text in [*MISLEADING.values()][half::2]])
+    assert [score.better for score in scores] == [[] for _ in scores]

@@ -388,10 +388,14 @@ def _name_of(block: Block) -> str:
 
 
 class _Reader:
-    """Reads one expression, or the body of a nested block. repeat: where each.value is from."""
+    """Reads one expression, or the body of a nested block.
+
+    repeat: where each.value is from. _keys: the variables that have the keys of a map, or the numbers of a list.
+    """
 
     def __init__(self, module: _Module, repeat: Value | None) -> None:
         self._module, self._repeat = module, repeat
+        self._keys: set[str] = set()
 
     def read(self, tokens: Sequence[Token], reading: Reading, bound: set[str] | None = None) -> None:
         """Add what an expression reads. bound: the variables that it declares itself. Raise TokenError."""
@@ -449,7 +453,7 @@ class _Reader:
             case _, [str() as name, *left] if f"{root}.{name}" in self._module.resources:
                 self._read_resource(f"{root}.{name}", left, part)
             case _:
-                part.has_variables = root not in bound
+                part.has_variables = root not in bound | self._keys
         is_resource = bool(part.attributes or part.whole)
         indexes = steps[2 if is_resource and root != "data" else 0 :]
         if not is_resource and any(_reads_any(step) for step in indexes if isinstance(step, list)):
@@ -518,6 +522,8 @@ class _Reader:
         while tokens[number].text != "in":
             number += 1
         variables = [token.text for token in tokens[position + 1 : number] if token.kind is TokenKind.NAME]
+        self._keys -= {*variables}
+        self._keys |= {*variables[:-1]}
         end = number
         while not tokens[end].is_sign(":"):
             end = _after(tokens, end)
