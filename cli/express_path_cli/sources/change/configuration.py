@@ -157,11 +157,15 @@ class Configuration:
         """
         self._readings: dict[Value, Reading] = {}
         self.names_workspace = False
-        bodies: defaultdict[str, list[Body]] = defaultdict(list)
+        bodies: dict[str, list[Body]] = {}
         lost = set()
         for module, text in module_texts(folder, data_folder):
+            bodies.setdefault(module, [])
+            if text is None:
+                lost.add(module)
+                continue
             try:
-                bodies[module].append(body_of(tokens_of(text or "{")))
+                bodies[module].append(body_of(tokens_of(text)))
             except (TokenError, RecursionError, IndexError):
                 lost.add(module)
         for address, parts in bodies.items():

@@ -67,6 +67,8 @@ MOST_SORTED = 3
 """How many ids may be in an order that matters: all of their orders are tried."""
 _REWRITTEN = frozenset({"user_data", "user_data_base64", "user_data_replace_on_change", "password_data"})
 """The arguments of instances that the provider writes in its own way."""
+_DOCUMENTS = {"mock_data": {"aws_iam_policy_document": {"defaults": {"json": "{}", "minified_json": "{}"}}}}
+"""What a mock of AWS makes up of policies, whose form other resources check."""
 INVENTED = re.compile(r"[0-9a-z]{8}")
 """A text that Terraform makes up."""
 
@@ -117,7 +119,8 @@ def _mocks(document: PlanDocument) -> Mapping[str, list[Values]]:
             own = own or bool(provider.expressions)
         elif provider.full_name != BUILTIN:
             mocked.add(provider.full_name)
-            mocks[provider.name].append({"alias": provider.alias} if provider.alias else {})
+            mock = {"alias": provider.alias} if provider.alias else {}
+            mocks[provider.name].append(mock | (_DOCUMENTS if provider.name == "aws" else {}))
     rows = (*document.changes, *(row for row in document.state if row.mode == "data"))
     if own or {row.provider_name for row in rows if row.after is not None} - mocked:
         raise NotResolvedError("a module configures a provider, or only a module requires it")

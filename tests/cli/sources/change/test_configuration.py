@@ -67,6 +67,7 @@ def configuration(folder: Path, expression: str, more: str = "") -> Configuratio
     listed = '{"Modules": [{"Key": "", "Dir": "."}, {"Key": "m", "Dir": "m"}]}'
     (folder / ".terraform" / "modules").mkdir(parents=True)
     (folder / ".terraform" / "modules" / "modules.json").write_text(listed)
+    (folder / "empty.tf").touch()
     route = f'resource "aws_route" "r" {{\n  count = 2\n  route_table_id = {expression}\n}}\n'
     (folder / "main.tf").write_text(NETWORK + route + more)
     return Configuration(folder, folder / ".terraform")
