@@ -15,12 +15,12 @@ from express_path.domain.verdict.annotations import MAX_LENGTH, MEANINGS
 from express_path.domain.verdict.evaluator import Verdict
 from express_path.domain.verdict.parameters import RuleParameters
 from express_path_cli.findings.baseline import Baseline
-from express_path_cli.findings.row import Row, known_id, rows_of
+from express_path_cli.findings.row import Row, combined, known_id, rows_of
 from express_path_cli.findings.scan_file import FindingId
 from express_path_cli.findings.selection import Selection, evaluate_all, evaluators
 from express_path_cli.findings.worklist import CROSSES_NAT
 from express_path_cli.sources.change.change_file import ChangedViews
-from express_path_cli.sources.change.resource import GONE, Action, UnknownId
+from express_path_cli.sources.change.resource import GONE, Action, Resource, UnknownId
 from express_path_cli.sources.network import View
 from express_path_cli.terminal.texts import count_text
 
@@ -82,7 +82,7 @@ def judge(changed: ChangedViews, parameters: RuleParameters, selection: Selectio
     rows = []
     for row in rows_of(verdicts, evaluators(changed.after, parameters)):
         rows.append(_row(replace(row, before=reasons.get(row.key)), changed, causes))
-    rows.sort(key=lambda row: row.key)
+    rows = combined(sorted(rows, key=lambda row: row.key))
     tables = _table_changes(before, rows, changed.addresses)
     findings = {FindingId(*row.key, row.reason): row.vpc_id for row in before if row.is_flagged}
     undecided = [name if kind in name else f"{name} ({kind})" for name, kind in sorted(changed.undecided.items())]
@@ -112,7 +112,15 @@ def _verdicts_after(
         for verdict in unaffected
         if verdict.reason in CROSSES_NAT or verdict.reason is Reason.LOSES_PATH
     }
-    return [findings.get(_key(verdict), verdict) for verdict in verdicts]
+    verdicts = [findings.get(_key(verdict), verdict) for verdict in verdicts]
+    return verdicts if changed.has_network else [_of_no_network(verdict) for verdict in verdicts]
+
+
+def _of_no_network(verdict: Verdict) -> Verdict:
+    """Return the verdict of a change without a network, which is what an unknown path lacks, and not a permission."""
+    if verdict.reason is not Reason.UNRESOLVED_EGRESS or verdict.unknown in (Unknown.AFTER_APPLY, Unknown.SOURCE):
+        return verdict
+    return replace(verdict, unknown=Unknown.NETWORK)
 
 
 def _key(verdict: Verdict) -> tuple[str, str, str]:
@@ -248,14 +256,14 @@ def _shortened(annotation: str) -> str:
 
 
 class Causes:
-    """The resources of a change that change the path of a subnet, and what happens to each of them."""
+    """The resources of a change that change the path of a subnet."""
 
     def __init__(self, changed: ChangedViews) -> None:
         """Keep the networks before and after the change."""
         self._changed = changed
         self._before, self._after = _tracers(changed.before), _tracers(changed.after)
 
-    def of(self, row: Row) -> dict[str, Action]:
+    def of(self, row: Row) -> dict[str, Resource]:
         """Return what changes the subnet, its route table, or for a path that is lost, what the path leads through."""
         changed_by = self._changed.changed_by
         found = {**changed_by.get(row.route_table_id or "", {}), **changed_by.get(row.subnet_id, {})}
@@ -274,9 +282,28 @@ def _tracers(views: Iterable[View]) -> dict[str, Tracer]:
     return {view.region: view.tracer for view in views}
 
 
-def _lost_remedy(row: Row, causes: Mapping[str, Action]) -> Remedy:
+_ENDPOINTS = ("aws_vpc_endpoint", "aws_vpc_endpoint_route_table_association")
+
+
+def _kept_endpoint(row: Row, causes: Mapping[str, Resource]) -> Remedy | None:
+    """Return how a route table keeps its endpoint, if the change takes that away; None if it does not."""
+    table = row.route_table_id
+    if row.before is not Reason.ENDPOINT or not table:
+        return None
+    name = row.table_address or table
+    sentences = []
+    for address, resource in causes.items():
+        if resource.type in _ENDPOINTS and resource.action is Action.DELETE:
+            sentences.append(f"Keep {address}, which gives {name} its route to the endpoint.")
+        elif resource.type == "aws_vpc_endpoint" and table in resource.before.listed("route_table_ids")[0]:
+            argument = resource.after.words.get("route_table_ids", "route_table_ids")
+            sentences.append(f"Keep {name} in {argument} of {address}.")
+    return Remedy(" ".join(sentences), url=PAGES[row.reason]) if sentences else None
+
+
+def _lost_remedy(row: Row, causes: Mapping[str, Resource]) -> Remedy:
     """Return what to change in the configuration so that the subnets of a route table keep their path."""
-    gone = [address for address, action in causes.items() if action in GONE]
+    gone = [address for address, resource in causes.items() if resource.action in GONE]
     made = [address for address in causes if address not in gone]
     subnets = f"The subnets of {row.route_table_id} lose their" if row.route_table_id else f"{row.subnet_id} loses its"
     sentences = [f"{subnets} path to S3 Express ({row.note})."]
@@ -296,11 +323,19 @@ def _listed(addresses: Sequence[str]) -> str:
 
 
 def _row(row: Row, changed: ChangedViews, found: Causes) -> Row:
-    """Return a row with its address, what changes it, and what to do if the change takes its path away."""
+    """Return a row with addresses, what changes it, and what to do about that in the configuration."""
     table_id = row.route_table_id or ""
     changed_by = found.of(row)
-    if row.reason is Reason.LOSES_PATH:
+    if known_id(table_id):
+        row = replace(row, table_address=changed.addresses.get(table_id, ""))
+    if row.is_flagged and (kept := _kept_endpoint(row, changed_by)):
+        row = replace(row, remedy=kept)
+    elif row.reason is Reason.LOSES_PATH:
         row = replace(row, remedy=_lost_remedy(row, changed_by))
+    elif row.remedy and row.remedy.endpoint and known_id(row.remedy.endpoint.id):
+        row = replace(row, endpoint_address=changed.addresses.get(row.remedy.endpoint.id, ""))
+    elif row.is_flagged and row.remedy and not row.remedy.endpoint and changed_by:
+        row = replace(row, remedy=replace(row.remedy, text=f"{row.remedy.text} Look at {_listed([*changed_by])}."))
     if needs_remedy(row):
         causes = sorted(changed_by, key=_cause_order)
         location = changed.locate(

@@ -9,7 +9,8 @@ from enum import StrEnum
 from operator import attrgetter
 from typing import NamedTuple
 
-from express_path.domain.heal.patches import LOGICAL_ID
+from express_path.domain.heal.endpoints import NEW_ENDPOINT
+from express_path.domain.heal.patches import LOGICAL_ID, join_patches
 from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.network.snapshot import SubnetTags
 from express_path.domain.path.outcomes import Hop
@@ -92,7 +93,8 @@ class Row(Verdict):
     finding. ignored: None unless the configuration file has an entry for the finding. set_by: the parameter of that file without
     which the compliance would be another one, None without such a parameter.
 
-    before: in a plan, the reason before it, None if the subnet is new. address: in a plan, the address in the configuration; until AWS gives the subnet an id, subnet_id is the address too.
+    before: in a plan, the reason before it, None if the subnet is new. table_address and endpoint_address: in a plan, those of
+    the route table and of the endpoint of the remedy, if they exist already and are in the configuration. address: in a plan, the address in the configuration; until AWS gives the subnet an id, subnet_id is the address too.
     changed_by: the addresses of the resources in a plan that change the subnet's route table, or its routes. file and
     line: where the first of them is, if the configuration was read.
     """
@@ -109,6 +111,8 @@ class Row(Verdict):
     ignored: Ignored | None = None
     set_by: SetParameter | None = None
     before: Reason | None = None
+    table_address: str = ""
+    endpoint_address: str = ""
     address: str = ""
     changed_by: tuple[str, ...] = ()
     file: str = ""
@@ -118,6 +122,14 @@ class Row(Verdict):
     def key(self) -> tuple[str, str, str]:
         """The account, the Region, and the ID of the subnet."""
         return self.account_id, self.region, self.subnet_id
+
+    @property
+    def tool(self) -> str:
+        """The tool of the plan that changes the subnet's path, as patches name it; empty if no plan does."""
+        address = next(iter((*self.changed_by, self.address)), "")
+        if not address:
+            return ""
+        return "cloudFormation" if address.startswith(_RESOURCES) else "terraform"
 
     def names(self) -> dict[str, str]:
         """Return the names as documents have them, without those that are empty."""
@@ -175,8 +187,7 @@ def combined(rows: Sequence[Row]) -> list[Row]:
     """
     groups: defaultdict[Hashable, list[Row]] = defaultdict(list)
     for row in rows:
-        has_new_id = not (known_id(row.subnet_id) and known_id(row.route_table_id or "-"))
-        if row.remedy and (row.remedy.endpoint or has_new_id):
+        if row.remedy and (row.remedy.endpoint or row.tool):
             groups[fix_key(row)].append(row)
     remedies = {key: _joint_remedy(worst_first(group)) for key, group in groups.items()}
     combined_rows = []
@@ -187,21 +198,31 @@ def combined(rows: Sequence[Row]) -> list[Row]:
 
 
 def _joint_remedy(rows: Sequence[Row]) -> Remedy | None:
-    """Return the one remedy of these rows; in terms of addresses if AWS has not given an id yet."""
+    """Return the one remedy of these rows. If a plan changes their paths, it is a change in that tool, and no command."""
     remedy = rows[0].remedy
     endpoint = remedy.endpoint if remedy else None
     if remedy is None or endpoint is None:
         return remedy and replace(remedy, command="", patches={})
     owner = next((row.remedy.owner for row in rows if row.remedy and row.remedy.owner), "")
     joint = association(rows, endpoint, owner)
-    ids = (*(row.route_table_id for row in rows), endpoint.id, endpoint.vpc_id, *endpoint.route_table_ids)
-    addresses = [address for address in dict.fromkeys(ids) if address and not known_id(address)]
-    if not addresses:
+    tool = next((row.tool for row in rows if row.tool), "")
+    if not tool:
         return joint
-    return replace(joint, command="", patches=_snippet(rows, joint, endpoint, addresses))
+    addresses = {str(row.route_table_id): row.table_address for row in rows if row.table_address}
+    if rows[0].endpoint_address:
+        addresses[endpoint.id] = rows[0].endpoint_address
+    ids = (*(row.route_table_id for row in rows), endpoint.id, endpoint.vpc_id, *endpoint.route_table_ids)
+    new_ids = [resource_id for resource_id in dict.fromkeys(ids) if resource_id and not known_id(resource_id)]
+    patches = _snippet(rows, joint, endpoint, tool, new_ids, addresses)
+    text, instruction = joint.text, joint.instruction
+    for resource_id, address in addresses.items():
+        text, instruction = text.replace(resource_id, address), instruction.replace(resource_id, address)
+    return replace(joint, text=text, instruction=instruction, command="", patches=patches)
 
 
-_ADDRESS = re.compile(r"(Resources\.|(?:module\.[^.]+\.)*)(.+)")
+_RESOURCES = "Resources."
+"""The beginning of an address of CloudFormation."""
+_ADDRESS = re.compile(rf"({re.escape(_RESOURCES)}|(?:module\.[^.]+\.)*)(.+)")
 """The address of a resource: of a template, or the modules of Terraform's configuration; and the name inside them."""
 
 
@@ -209,28 +230,48 @@ _RESOURCE = re.compile(r"[\w-]+\.[\w-]+(\[.*\])?")
 """A resource of Terraform, not an attribute of one."""
 
 
-def _snippet(rows: Sequence[Row], joint: Remedy, endpoint: VpcEndpoint, addresses: Sequence[str]) -> dict[str, str]:
+def _module(address: str) -> str:
+    """Return the modules in an address, or the beginning of one of CloudFormation."""
+    match = _ADDRESS.fullmatch(address)
+    return match[1] if match else ""
+
+
+def _snippet(
+    rows: Sequence[Row],
+    joint: Remedy,
+    endpoint: VpcEndpoint,
+    tool: str,
+    new_ids: Sequence[str],
+    known: Mapping[str, str],
+) -> dict[str, str]:
     """Return the change as code that refers to resources by their addresses; empty if no code can.
 
-    Terraform's code belongs into the module of the resources, and reaches none of another module.
+    Terraform's code belongs into the module of the resources, and reaches none of another module. new_ids: the addresses in
+    place of ids that AWS has not given yet. known: the addresses of resources that have an id. An endpoint that is not in the
+    configuration is looked up by a data source.
     """
-    if any(isinstance(address, UnknownId) for address in addresses):
+    if any(isinstance(resource_id, UnknownId) for resource_id in new_ids):
         return {}
-    modules = {match[1] for match in map(_ADDRESS.fullmatch, addresses) if match}
-    if len(modules) > 1:
+    modules = list(dict.fromkeys(map(_module, new_ids or known.values())))
+    if new_ids and len(modules) > 1:
         return {}
-    module = modules.pop()
-    tool = "cloudFormation" if module == "Resources." else "terraform"
-    inside = [address.removeprefix(module) for address in addresses]
+    module = next(iter(modules), "")
+    addresses = {resource_id: resource_id for resource_id in new_ids}
+    addresses |= {resource_id: address for resource_id, address in known.items() if _module(address) == module}
+    inside = [address.removeprefix(module) for address in addresses.values()]
     expressions = {re.sub(r"\W+", "_", expression).strip("_"): expression for expression in inside}
     names = dict(zip(addresses, expressions, strict=True))
     named = [replace(row, route_table_id=names.get(str(row.route_table_id), row.route_table_id)) for row in rows]
     tables = tuple(names.get(table_id, table_id) for table_id in endpoint.route_table_ids)
     vpc_id = names.get(endpoint.vpc_id, endpoint.vpc_id)
     endpoint_id = names.get(endpoint.id, endpoint.id)
-    tags = endpoint.tags if known_id(endpoint.id) else {**endpoint.tags, LOGICAL_ID: endpoint_id}
+    is_in_code = endpoint.id in names
+    tags = {**endpoint.tags, LOGICAL_ID: endpoint_id} if is_in_code else endpoint.tags
     changed = replace(endpoint, id=endpoint_id, vpc_id=vpc_id, route_table_ids=tables, tags=tags)
     code = association(named, changed, joint.owner).patches.get(tool, "")
+    if code and tool == "terraform" and not is_in_code and endpoint.id != NEW_ENDPOINT:
+        table_ids = dict.fromkeys(row.route_table_id for row in named if row.route_table_id)
+        code = join_patches(changed, list(table_ids))[tool]
     for name, expression in expressions.items():
         if tool == "terraform":
             attribute = ".id" if _RESOURCE.fullmatch(expression) else ""

@@ -202,6 +202,7 @@ class _ChangedRow(_RowFields, kw_only=True):
 
 class _ChangedEndpoint(_Endpoint, kw_only=True):
     id: Word | None = None
+    address: OptionalWord = ""
     vpc_id: Word
     route_table_ids: tuple[Word, ...]
 
@@ -281,7 +282,14 @@ def _result(earlier: _Scan) -> Result:
     coverage = earlier.coverage
     remedies = [_remedy(fix, f"changes[{place}]") for place, fix in enumerate(earlier.changes)]
     set_parameters = {parameter.name: SetParameter(*astuple(parameter)) for parameter in earlier.set_parameters}
-    found = (replace(_row(row, remedies), set_by=_set_by(row, set_parameters)) for row in earlier.subnets)
+    found = (
+        replace(
+            _row(row, remedies),
+            set_by=_set_by(row, set_parameters),
+            endpoint_address=_endpoint_address(row, earlier.changes),
+        )
+        for row in earlier.subnets
+    )
     rows = combined(sorted(found, key=lambda row: row.key))
     listed: dict[tuple[str, str], set[str]] = {_place(name): set() for name in coverage.accounts}
     for row in rows:
@@ -309,6 +317,12 @@ def _set_by(row: _Row | _ChangedRow, set_parameters: Mapping[str, SetParameter])
     if row.set_by and row.set_by not in set_parameters:
         raise RecordError(str(row.subnet_id), "setBy", row.set_by, "the name of one of setParameters")
     return set_parameters.get(row.set_by)
+
+
+def _endpoint_address(row: _Row | _ChangedRow, fixes: Sequence[_SavedFix]) -> str:
+    """Return the address of the endpoint that a row needs, if it is in the configuration of a plan."""
+    endpoint = None if row.change is None else fixes[row.change].endpoint
+    return endpoint.address if isinstance(endpoint, _ChangedEndpoint) else ""
 
 
 def _hub(hub: _Hub) -> Hub:
@@ -391,6 +405,7 @@ def _row(row: _Row | _ChangedRow, remedies: Sequence[Remedy]) -> Row:
         remedy=None if row.change is None else remedies[row.change],
         baseline=row.baseline,
         before=row.before,
+        table_address=(row.route_table_address or "") if row.route_table_id else "",
         address=row.address or "",
         changed_by=row.changed_by,
         file=row.file,

@@ -481,6 +481,95 @@ def test_a_path_that_a_plan_takes_away_is_a_finding(name: str, tmp_path: Path) -
     assert found["plan"][0] == f"This plan takes the path to S3 Express away from {number}."
 
 
+TABLE = {"id": ANALYTICS, "vpc_id": VPC}
+EXPRESS = {
+    "id": ENDPOINT,
+    "vpc_id": VPC,
+    "service_name": "com.amazonaws.us-east-1.s3express",
+    "vpc_endpoint_type": "Gateway",
+}
+MORE_SPECIFIC = {"route_table_id": ANALYTICS, "destination_cidr_block": "3.4.112.0/24", "nat_gateway_id": NAT}
+
+
+def kept(plan: PlanBuilder, address: str, values: dict[str, str]) -> PlanBuilder:
+    """Add a resource that a plan does not change."""
+    return plan.add(address, values, before=values, actions=["no-op"])
+
+
+def with_analytics(plan: PlanBuilder) -> PlanBuilder:
+    """Add the table of the analytics subnet to a plan, which does not change the table itself."""
+    return kept(plan, "aws_route_table.analytics", TABLE)
+
+
+FIXES: dict[str, tuple[PlanBuilder, str, str]] = {
+    "an association that is removed": (
+        with_analytics(
+            removed(
+                "aws_vpc_endpoint_route_table_association.analytics",
+                route_table_id=ANALYTICS,
+                vpc_endpoint_id=ENDPOINT,
+            )
+        ),
+        "Keep aws_vpc_endpoint_route_table_association.analytics, which gives aws_route_table.analytics its route to the endpoint.",
+        "",
+    ),
+    "a table that an endpoint no longer lists": (
+        with_analytics(PlanBuilder()).add(
+            "aws_vpc_endpoint.this",
+            {**EXPRESS, "route_table_ids": []},
+            before={**EXPRESS, "route_table_ids": [ANALYTICS]},
+            actions=["update"],
+        ),
+        "Keep aws_route_table.analytics in route_table_ids of aws_vpc_endpoint.this.",
+        "",
+    ),
+    "a new table beside an endpoint of the configuration": (
+        kept(replaced_table(), "aws_vpc_endpoint.this", EXPRESS),
+        "with gateway endpoint aws_vpc_endpoint.this, so that",
+        "vpc_endpoint_id = aws_vpc_endpoint.this.id\n  route_table_id  = aws_route_table.analytics.id\n",
+    ),
+    "a table and an endpoint of other configurations": (
+        PlanBuilder()
+        .add("aws_subnet.new", {"id": UNKNOWN, "vpc_id": VPC})
+        .add(
+            "aws_route_table_association.new",
+            {"subnet_id": UNKNOWN, "route_table_id": PRIVATE},
+            {"subnet_id": ["aws_subnet.new.id", "aws_subnet.new"]},
+        ),
+        f"Associate route table {PRIVATE} with",
+        f"vpc_endpoint_id = data.aws_vpc_endpoint.s3express_{VPC.replace('-', '_')}.id\n",
+    ),
+    "a more specific route": (
+        with_analytics(PlanBuilder()).add("aws_route.specific", MORE_SPECIFIC),
+        "Check what else uses that route, then delete it or give it a broader CIDR. Look at aws_route.specific.",
+        "",
+    ),
+}
+"""Plans that add a finding, what to do about it, and the code for that."""
+
+
+@pytest.mark.parametrize("name", FIXES)
+def test_a_fix_is_a_change_of_the_configuration(name: str, tmp_path: Path) -> None:
+    """It names resources by their addresses, and no AWS command is beside it."""
+    plan, text, code = FIXES[name]
+    found = over_sample(plan, tmp_path)
+    [new] = [row for row in found["subnets"] if row["baseline"] == "new"]
+    fix = found["changes"][new["change"]]
+    assert text in fix["text"]
+    assert fix["command"] == ""
+    assert fix["patches"].keys() == ({"terraform"} if code else set())
+    assert code in fix["patches"].get("terraform", "")
+
+
+def test_a_plan_alone_lacks_a_network(tmp_path: Path) -> None:
+    """What would decide is a dump, because without credentials no permission helps."""
+    plan = nat_route(network(), "52.0.0.0/8", "specific").write(tmp_path)
+    [row] = document("--plan", str(plan), "--plan-only")["subnets"]
+    assert (row["reason"], row["unknown"]) == ("UNRESOLVED_EGRESS", "NETWORK")
+    shown = invoke(["scan", "--plan", str(plan), "--plan-only", "--fail-on", "never"]).stdout
+    assert "add --from-dump DIR, a dump of the network that express-path collect writes" in shown
+
+
 def test_only_a_path_that_is_certain_before_and_gone_afterwards_is_lost(tmp_path: Path) -> None:
     """A new subnet has none to lose, one whose path was not known may have had none, and one that gets another path keeps one."""
     new = PlanBuilder().subnet_with_table("new")

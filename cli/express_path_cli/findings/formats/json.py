@@ -153,16 +153,16 @@ def _fix(fix: Fix) -> dict[str, Any]:
         "patches": {tool: patch for tool, patch in remedy.patches.items() if tool != "cli"},
         "routeTableIds": fix.route_table_ids,
         "subnets": len(fix.rows),
-        "endpoint": _endpoint(remedy.endpoint) if remedy.endpoint else None,
+        "endpoint": _endpoint(remedy.endpoint, fix.rows[0].endpoint_address) if remedy.endpoint else None,
     }
     if remedy.owner:
         fields["owner"] = remedy.owner
     return fields
 
 
-def _endpoint(endpoint: VpcEndpoint) -> dict[str, Any]:
-    """Return the endpoint to associate route tables with. `id` is null if it is a new one."""
-    return {
+def _endpoint(endpoint: VpcEndpoint, address: str) -> dict[str, Any]:
+    """Return the endpoint to associate route tables with, and its address in a plan. `id` is null if it is a new one."""
+    fields = {
         "id": None if endpoint.id == NEW_ENDPOINT else endpoint.id,
         "vpcId": endpoint.vpc_id,
         "serviceName": endpoint.service_name,
@@ -170,6 +170,9 @@ def _endpoint(endpoint: VpcEndpoint) -> dict[str, Any]:
         "routeTableIds": endpoint.route_table_ids,
         "tags": endpoint.tags,
     }
+    if address:
+        fields["address"] = address
+    return fields
 
 
 def _past(result: Result) -> dict[str, Any]:
@@ -203,7 +206,7 @@ def _only_of_change(row: Row) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "before": row.before,
         "address": row.address or None,
-        "routeTableAddress": None if known_id(row.route_table_id) else row.route_table_id,
+        "routeTableAddress": (row.table_address or None) if known_id(row.route_table_id) else row.route_table_id,
         "changedBy": list(row.changed_by),
     }
     if row.file:

@@ -49,7 +49,7 @@ class ChangedViews(Noted):
     without a network, and if endpoints had every route that is possible. unaffected and unaffected_others: both, without what
     resources may change whose effect is not modelled; none if there are no such resources. notes: what a reader should know of all of it.
     locate: returns where the first of some addresses is whose block is in the configuration. has_source: there is no folder that
-    the user could name to learn more.
+    the user could name to learn more. has_network: the change is judged over a network, not alone.
     """
 
     before: list[View] = field(default_factory=list)
@@ -60,6 +60,7 @@ class ChangedViews(Noted):
     notes: Sequence[str] = ()
     locate: Callable[[Iterable[str]], Location | None] = field(default=lambda _: None)
     has_source: bool = True
+    has_network: bool = True
 
 
 class ChangeFile:
@@ -131,7 +132,7 @@ class ChangeFile:
         if views is not None:
             self._check_regions(by_region, here)
         has_source = self._plan is None or self._may_run
-        changed = ChangedViews(notes=notes, locate=self._locate, has_source=has_source)
+        changed = ChangedViews(notes=notes, locate=self._locate, has_source=has_source, has_network=views is not None)
         for name in sorted(by_region) if views is None else here:
             mine = [view for view in views or () if view.region == name]
             self._lay_region(changed, name, mine, by_region.get(name, []))

@@ -96,16 +96,15 @@ class Noted:
     """What a reader should know of a change.
 
     with_routes: the values because of which it is not certain that a route table has the routes of an endpoint, by the
-    table's id. addresses: of each subnet and route table of the change, by its id in the network. changed_by: what happens to
-    each resource that changes a route table, or the table of a subnet, or that is removed, by its address; by their ids.
-    undecided: the type of each resource,
+    table's id. addresses: of each subnet, route table, and endpoint of the change, by its id in the network. changed_by: each
+    resource that changes a route table, or the table of a subnet, or that is removed, by its address; by their ids. undecided: the type of each resource,
     by its address, that may change paths in a way that is not modelled; empty if the network does not show its table or
     subnet.
     """
 
     with_routes: dict[str, UnknownId] = field(default_factory=dict)
     addresses: dict[str, str] = field(default_factory=dict)
-    changed_by: dict[str, dict[str, Action]] = field(default_factory=dict)
+    changed_by: dict[str, dict[str, Resource]] = field(default_factory=dict)
     undecided: dict[str, str] = field(default_factory=dict)
 
 
@@ -249,7 +248,7 @@ class ChangedNetwork:
     def note(self, changed: str, resource: Resource) -> None:
         """Note that a resource changes a route table or a subnet, or is removed."""
         if resource.action is not Action.KEEP:
-            self.noted.changed_by.setdefault(changed, {})[resource.address] = resource.action
+            self.noted.changed_by.setdefault(changed, {})[resource.address] = resource
 
     def real(self, resource_id: str) -> str:
         """Return the id that the records have of a thing with several, such as an adopted route table."""

@@ -1,9 +1,10 @@
 """The file and line of each block of a Terraform configuration, without reading its language.
 
-Only regular files inside the folder of the configuration are read, and no more than people write. What is not found has
-no line: a configuration in JSON, and a module outside the folder.
+Only regular files inside the repository of the configuration are read, or without one inside its folder, and no more than
+people write. What is not found has no line: a configuration in JSON, and a module outside the repository.
 """
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
@@ -43,12 +44,13 @@ class Location:
 def lines_of(folder: Path) -> Mapping[str, Location]:
     """Return where each resource block is, by its address."""
     root = folder.resolve()
+    repository = _repository(root)
     installed = _installed_modules(root, ".terraform")
     modules = [("", root)]
     found: dict[str, Location] = {}
     left = MAX_TOTAL
     for module, place in islice(modules, MAX_COUNT):
-        for file, text in _texts(place, root, ".tf", ".tofu"):
+        for file, text in _texts(place, repository, ".tf", ".tofu", root=root):
             left -= len(text)
             if left < 0:
                 return found
@@ -80,6 +82,11 @@ def module_texts(folder: Path, data_folder: Path) -> Iterator[tuple[str, str | N
                 yield address, None
 
 
+def _repository(root: Path) -> Path:
+    """Return the root of the repository that a folder is in, the folder itself without one."""
+    return next((folder for folder in (root, *root.parents) if os.path.lexists(folder / ".git")), root)
+
+
 def has_configuration(folder: Path) -> bool:
     """Return whether a folder has a file of Terraform or OpenTofu, in their language or in JSON."""
     return any(re.search(r"\.(tf|tofu)(\.json)?$", file.name) for file in folder.glob("*"))
@@ -105,8 +112,11 @@ def _listed_modules(document: object) -> Mapping[str, str]:
     }
 
 
-def _texts(place: Path, root: Path, *suffixes: str) -> Iterator[tuple[str, str]]:
-    """Yield each regular file of a folder that is inside the configuration, and its text. Override files are last.
+def _texts(place: Path, outer: Path, *suffixes: str, root: Path | None = None) -> Iterator[tuple[str, str]]:
+    """Yield each regular file of a folder that is inside the outer folder, and its text. Override files are last.
+
+    root: the folder of the configuration, the outer one if there is none. If it is not in the current folder, files are named
+    from it.
 
     https://developer.hashicorp.com/terraform/language/files/override
     """
@@ -114,8 +124,10 @@ def _texts(place: Path, root: Path, *suffixes: str) -> Iterator[tuple[str, str]]
     with suppress(OSError, RuntimeError, ValueError):
         files = [file.resolve() for file in islice(place.iterdir(), MAX_COUNT) if file.suffix in suffixes]
         for file in sorted(files, key=lambda file: (file.stem.endswith("override"), file)):
-            if file.is_relative_to(root) and file.is_file():
+            if file.is_relative_to(outer) and file.is_file():
                 with file.open("rb") as stream:
                     text = stream.read(MAX_BYTES).decode("utf-8-sig", errors="replace")
-                here = Path.cwd()
-                yield file.relative_to(here if root.is_relative_to(here) else root).as_posix(), text
+                here, start = Path.cwd(), root or outer
+                if start.is_relative_to(here):
+                    start = here
+                yield Path(os.path.relpath(file, start)).as_posix(), text

@@ -40,7 +40,8 @@ class Unknown(StrEnum):
 
     PERMISSION: a read that the note names. BLOCK_INGRESS and REGIONAL_NAT_CLOSED: what VPC Block Public Access does to an
     internet gateway, and to a regional NAT gateway. AFTER_APPLY: a value that is known after the apply of a proposed change;
-    SOURCE: the same, if the configuration was not read, which may say the value.
+    SOURCE: the same, if the configuration was not read, which may say the value. NETWORK: the network, without which a change
+    was judged.
     """
 
     PERMISSION = "PERMISSION"
@@ -48,6 +49,7 @@ class Unknown(StrEnum):
     REGIONAL_NAT_CLOSED = "REGIONAL_NAT_CLOSED"
     AFTER_APPLY = "AFTER_APPLY"
     SOURCE = "SOURCE"
+    NETWORK = "NETWORK"
 
 
 SEVERITY_ORDER = {reason: position for position, reason in enumerate(Reason)}

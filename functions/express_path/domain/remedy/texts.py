@@ -187,6 +187,7 @@ _BY_UNKNOWN = {
     Unknown.BLOCK_INGRESS: "open a connection to S3 Express from an instance in the subnet",
     Unknown.REGIONAL_NAT_CLOSED: "look at the NAT gateway's metric BytesOutToDestination, or ask who blocked the VPC",
     Unknown.AFTER_APPLY: _AFTER_APPLY,
+    Unknown.NETWORK: "add --from-dump DIR, a dump of the network that express-path collect writes",
     Unknown.SOURCE: f"add --source DIR, the folder of the configuration, or {_AFTER_APPLY}",
 }
 _APPLIANCES = (TargetKind.APPLIANCE_ENDPOINT, TargetKind.NETWORK_INTERFACE)

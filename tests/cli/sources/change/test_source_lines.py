@@ -65,6 +65,16 @@ def test_files_are_named_from_the_current_folder(tmp_path: Path, monkeypatch: py
         assert lines_of(tmp_path / "network")["aws_route.nat"] == Location(file, 1)
 
 
+def test_a_module_above_the_folder_has_lines_within_the_repository(tmp_path: Path) -> None:
+    """Many repositories keep their modules beside the configurations that call them."""
+    folder = tmp_path / "stacks" / "network"
+    write(folder, **{"main.tf": 'module "vpc" {\n  source = "../../modules/vpc"\n}\n'})
+    write(tmp_path / "modules" / "vpc", **{"main.tf": BLOCK})
+    assert lines_of(folder) == {}
+    (tmp_path / ".git").mkdir()
+    assert lines_of(folder) == {"module.vpc.aws_subnet.this": Location("../../modules/vpc/main.tf", 1)}
+
+
 def test_nothing_outside_the_folder_is_read(tmp_path: Path) -> None:
     """Links, sources, and installed modules that lead out of the folder are ignored, and so are pipes."""
     outside, inside = tmp_path / "a", tmp_path / "b"

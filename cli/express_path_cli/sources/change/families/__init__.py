@@ -32,7 +32,7 @@ them."""
 _REMOVING: Mapping[str, Effect] = {kind: remove for family in _FAMILIES for kind, remove in family.REMOVE.items()}
 MODELLED = frozenset[str]().union(*_STAGES)
 """The types of resources whose effect on paths is known."""
-NAMED = (*vpcs.SUBNETS, *tables.TABLES)
+NAMED = (*vpcs.SUBNETS, *tables.TABLES, "aws_vpc_endpoint")
 """The types of resources that a reader finds by their addresses."""
 
 
