@@ -11,6 +11,7 @@ from express_path_cli.findings.hubs import Hub
 from express_path_cli.findings.row import Row, SetParameter
 from express_path_cli.findings.summary import summary
 from express_path_cli.terminal.errors import Failure
+from express_path_cli.terminal.texts import count_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,18 @@ class Result:
         return self.comparison is not None or self.change is not None
 
     @property
+    def not_news(self) -> str:
+        """How many findings and other subnets are not listed because the result is about news; empty if there are none."""
+        rows = [row for row in self.unlisted if not row.is_news and not row.ignored] if self.is_about_news else []
+        findings = sum(row.is_flagged for row in rows)
+        parts = []
+        if findings:
+            parts.append(f"{count_text(findings, 'finding')} that {'is' if findings == 1 else 'are'} not new")
+        if len(rows) > findings:
+            parts.append(count_text(len(rows) - findings, "other subnet" if findings else "subnet without news"))
+        return f"Not listed: {' and '.join(parts)}. --show all lists them." if parts else ""
+
+    @property
     def ignored(self) -> list[Row]:
         """The findings that the configuration file ignores, shown or not."""
         return [row for row in (*self.rows, *self.unlisted) if row.ignored]
@@ -63,7 +76,7 @@ class Result:
     @property
     def summary(self) -> str:
         """The totals of the rows to show, in one sentence."""
-        return summary(self.rows, self.evaluated, len(self.ignored), self.set_by_file)
+        return summary(self.rows, self.evaluated, len(self.ignored), self.set_by_file, is_about_news=self.is_about_news)
 
     @property
     def coverage(self) -> Coverage:

@@ -14,7 +14,7 @@ from express_path.domain.heal.patches import LOGICAL_ID, join_patches
 from express_path.domain.network.resources import VpcEndpoint
 from express_path.domain.network.snapshot import SubnetTags
 from express_path.domain.path.outcomes import Hop
-from express_path.domain.path.reasons import SEVERITY_ORDER, Reason
+from express_path.domain.path.reasons import SEVERITY_ORDER, Reason, Unknown
 from express_path.domain.path.tracing import Tracer
 from express_path.domain.remedy.remedies import Remedies, association
 from express_path.domain.remedy.texts import Remedy
@@ -122,6 +122,15 @@ class Row(Verdict):
     def key(self) -> tuple[str, str, str]:
         """The account, the Region, and the ID of the subnet."""
         return self.account_id, self.region, self.subnet_id
+
+    @property
+    def is_news(self) -> bool:
+        """Whether a comparison finds the finding new or gone, or a plan changes the path or leaves it unknown."""
+        if self.baseline not in (None, Mark.UNCHANGED):
+            return True
+        is_of_plan = self.before is not None or self.address != ""
+        is_unknown = self.unknown in (Unknown.AFTER_APPLY, Unknown.SOURCE)
+        return is_of_plan and (self.reason is not self.before or is_unknown)
 
     @property
     def tool(self) -> str:

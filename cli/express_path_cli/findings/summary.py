@@ -23,10 +23,17 @@ EXCLUDED_FIX = (
 """What to do about excluded subnets."""
 
 
-def summary(rows: Sequence[Row], evaluated: int | None = None, ignored: int = 0, set_by_file: int = 0) -> str:
+def summary(
+    rows: Sequence[Row],
+    evaluated: int | None = None,
+    ignored: int = 0,
+    set_by_file: int = 0,
+    *,
+    is_about_news: bool = False,
+) -> str:
     """Return how many subnets have each compliance, and why some are NOT_APPLICABLE, in one sentence.
 
-    If more subnets were evaluated than are shown, or if the configuration file ignores findings or sets compliances, the
+    is_about_news: the rows are those that are new or that a plan changes. If more subnets were evaluated than are shown, or if the configuration file ignores findings or sets compliances, the
     sentence says so.
     """
     counts = Counter(row.compliance for row in rows)
@@ -39,6 +46,8 @@ def summary(rows: Sequence[Row], evaluated: int | None = None, ignored: int = 0,
     sentence = f"{shown}: {listed}"
     if details:
         sentence += f": {details}"
+    if is_about_news and total and not rows:
+        sentence = f"{count_text(total, 'subnet')}: nothing is new"
     if ignored:
         sentence += f"; {count_text(ignored, 'finding')} ignored"
     if set_by_file:

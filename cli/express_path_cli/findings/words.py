@@ -7,6 +7,7 @@ from express_path_cli.terminal.errors import OptionError, did_you_mean
 
 NEVER = "never"
 NEW = "new"
+ALL = "all"
 WORDS = (*Compliance, *Reason)
 """The words that select rows: each compliance and each reason."""
 

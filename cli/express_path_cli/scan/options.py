@@ -6,7 +6,7 @@ from typing import Annotated
 
 from express_path_cli.aws import options
 from express_path_cli.findings.formats import Format
-from express_path_cli.findings.words import NEVER, NEW, WORDS
+from express_path_cli.findings.words import ALL, NEVER, NEW, WORDS
 from express_path_cli.terminal.errors import OptionError
 
 
@@ -16,11 +16,11 @@ def _complete_word(incomplete: str) -> list[str]:
 
 
 def _complete_shown(incomplete: str) -> list[str]:
-    return [*_complete_word(incomplete), NEW]
+    return [*_complete_word(incomplete), NEW, ALL]
 
 
 def _complete_failing(incomplete: str) -> list[str]:
-    return [*_complete_shown(incomplete), NEVER]
+    return [*_complete_word(incomplete), NEW, NEVER]
 
 
 def _complete_split() -> list[str]:
@@ -101,7 +101,8 @@ Shown = Annotated[
         metavar="WORD",
         autocompletion=_complete_shown,
         help="List the subnets with this compliance or reason, one per line, instead of the worklist; repeatable. `new`: "
-        "those with a finding that is not in the --baseline. The exit status still depends on all subnets.",
+        "those with a finding that is not in the --baseline. `all`: with --baseline or --plan, also what is not new. The exit "
+        "status still depends on all subnets.",
     ),
 ]
 SplitBy = Annotated[

@@ -17,7 +17,7 @@ from express_path_cli.findings.row import combined
 from express_path_cli.findings.selection import Selection, matches
 from express_path_cli.findings.settings import Settings, read_settings
 from express_path_cli.findings.split import INDEX, check_folder, write_split
-from express_path_cli.findings.words import NEVER, NEW, WORDS, parse_words
+from express_path_cli.findings.words import ALL, NEVER, NEW, WORDS, parse_words
 from express_path_cli.scan.options import ChangeOptions, OutputOptions, SourceOptions, VerdictOptions
 from express_path_cli.sources.change.change_file import ChangeFile
 from express_path_cli.sources.source import Source
@@ -29,7 +29,7 @@ from express_path_cli.terminal.files import STDOUT, check_output
 class ScanOutput:
     """What a scan is compared with, which compliances and reasons make it fail and are shown, and how it is shown.
 
-    lists_subnets: the subnets are shown, not the worklist.
+    lists_subnets: the subnets are shown, not the worklist. lists_all: also those that are not new, or that a plan does not change.
     split_by: what the output is split by into a folder with files for each group, if it is.
     """
 
@@ -37,6 +37,7 @@ class ScanOutput:
     failing: frozenset[str]
     shown: frozenset[str]
     lists_subnets: bool
+    lists_all: bool
     split_by: Grouping | None
     settings: Settings
 
@@ -70,11 +71,13 @@ def run_scan(
     # A command to run next reads the file itself, so that what the file sets is still counted.
     words = tuple(f"{name}={value}" for name, value in settings.given.items())
     given = ScanOptions(network, words, selected(verdicts.vpc, verdicts.tag), bool(change.plan))
+    words_shown = parse_words("--show", shown.show or (), NEW, ALL)
     asked = ScanOutput(
         read_baseline(verdicts.baseline) if verdicts.baseline else None,
         failing_words(verdicts.fail_on),
-        parse_words("--show", shown.show or WORDS, NEW),
+        (words_shown - {ALL}) or frozenset(WORDS),
         bool(shown.show),
+        ALL in words_shown,
         grouping,
         settings,
     )
@@ -104,8 +107,10 @@ def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Pat
     baseline = asked.baseline or (result.change.before if result.change else None)
     if baseline:
         result = _compared(result, baseline, quiet=quiet)
-    has_all = output_format in WITH_IGNORED
-    kept = [row for row in result.rows if has_all or not row.ignored]
+    with_ignored = output_format in WITH_IGNORED
+    # A JSON document is what all other formats are made from, so it lists what is not new, too.
+    only_news = result.is_about_news and output_format is not Format.JSON and not asked.lists_all
+    kept = [row for row in result.rows if (with_ignored or not row.ignored) and (row.is_news or not only_news)]
     kept = kept if len(kept) == len(result.rows) else combined(kept)  # a shared change is only for those left
     shown = [row for row in kept if matches(row, asked.shown) or row.baseline in asked.shown]
     listed = {row.key for row in shown}

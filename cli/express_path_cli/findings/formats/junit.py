@@ -23,7 +23,7 @@ def as_junit(result: Result) -> Iterator[str]:
     A table with a NON_COMPLIANT subnet fails, one with only NOT_APPLICABLE ones is skipped, and what could not be
     determined is an error. If a configuration file decides, the first suite names it, and each finding that it ignores and each
     parameter that it sets is a skipped test. So is each hub that cuts other VPCs off, unless the output is about news: it fails no
-    scan.
+    scan. Then what is not new is one skipped test, with its numbers.
 
     It has the elements and attributes that Jenkins accepts
     (https://github.com/jenkinsci/xunit-plugin/tree/master/src/main/resources/org/jenkinsci/plugins/xunit/types).
@@ -42,6 +42,8 @@ def as_junit(result: Result) -> Iterator[str]:
     if hubs:
         cases = [(hub.endpoint_id, f"{hub.where}: {hub.what}. {' '.join(hub_advice([hub]))}") for hub in hubs]
         yield _as_text(_other_suite(TITLE, "skipped", "hub", cases, stamp))
+    if result.not_news:
+        yield _as_text(_other_suite("not new", "skipped", "notNew", [("not listed", result.not_news)], stamp))
     if result.failures:
         failures = [(failure.where, failure.message) for failure in result.failures]
         yield _as_text(_other_suite("could not be determined", "errors", "notRead", failures, stamp))
@@ -63,7 +65,12 @@ def _totals(result: Result) -> dict[str, str]:
     flagged = {(_suite_name(row), row.route_table_id) for row in result.rows if row.is_flagged}
     return {
         "tests": str(
-            len(tables) + errors + len(result.ignored) + len(result.set_parameters) + len(_listed_hubs(result))
+            len(tables)
+            + errors
+            + len(result.ignored)
+            + len(result.set_parameters)
+            + len(_listed_hubs(result))
+            + bool(result.not_news)
         ),
         "failures": str(len(flagged)),
         "errors": str(errors),

@@ -83,14 +83,18 @@ class _Document:
         yield from ("## Paths to S3 Express One Zone", "")
         for line in result.settings:
             yield from (plain(line), "")
-        yield from (f"**{plain(result.summary)}**", "")
         if result.change:
-            yield from (plain(" ".join(result.change.sentences)), "")
+            yield from (f"**{plain(' '.join(result.change.sentences))}**", "", plain(result.summary), "")
             lines = [f"- {_path_in_line(line)}" for line in table_lines(result.change)]
             if lines:
                 yield from (*self._shown(lines), "")
+        else:
+            yield from (f"**{plain(result.summary)}**", "")
         yield from self._baseline()
-        conclusion = closing(result.rows, self._worklist, result.evaluated, is_partial=bool(result.failures))
+        if result.not_news:
+            conclusion = [result.not_news]
+        else:
+            conclusion = closing(result.rows, self._worklist, result.evaluated, is_partial=bool(result.failures))
         for sentence in (*conclusion, *advice(result.rows)):
             yield from (plain(sentence), "")
         if result.failures:

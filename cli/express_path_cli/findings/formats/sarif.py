@@ -42,6 +42,7 @@ def as_sarif(result: Result) -> Iterator[bytes]:
                 "endTimeUtc": result.made_at.strftime("%Y-%m-%dT%H:%M:%SZ"),
                 "toolExecutionNotifications": [
                     *map(_note, result.settings),
+                    *map(_note, filter(None, [result.not_news])),
                     *(_note(f"{failure.where}: {failure.message}", "error") for failure in result.failures),
                     *_unknown(result),
                     *_hubs(result),

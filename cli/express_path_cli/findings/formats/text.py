@@ -62,6 +62,8 @@ class _Table:
             yield from self._change_lines(self._result.change)
         if self._result.comparison:
             yield from self._compared(self._result.comparison)
+        if self._result.not_news:
+            yield from self._screen.folded(self._result.not_news)
         if self._options.lists_subnets:
             yield from self._subnets()
         else:
@@ -217,7 +219,9 @@ class _Table:
     def _closing(self) -> Iterator[str]:
         """Yield what the result means, and what to run next."""
         result = self._result
-        sentences = closing(result.rows, self._worklist, result.evaluated, is_partial=bool(result.failures))
+        sentences = []
+        if not result.not_news:
+            sentences = closing(result.rows, self._worklist, result.evaluated, is_partial=bool(result.failures))
         if any(row.reason is Reason.EXCLUDED for row in result.rows):
             sentences.append(f"{Reason.EXCLUDED}: {EXCLUDED_FIX}")
         for sentence in sentences:

@@ -41,7 +41,8 @@ def as_html(result: Result, options: RenderOptions) -> Iterator[str]:
     style = _file("page.css")
     script = "\n".join(map(_file, SCRIPTS))
     decides = [f"{title}." for title in result.settings[:1]]
-    lead = (*decides, _whereabouts(result), f"{result.summary}.", _not_read(result))
+    change = result.change.sentences if result.change else ()
+    lead = (*decides, *change, _whereabouts(result), f"{result.summary}.", result.not_news, _not_read(result))
     notes = [*result.settings[1:], *result.notes]
     yield Template(_file("page.html")).substitute(
         policy=_policy(style, script),
@@ -112,15 +113,22 @@ def _headline(result: Result) -> str:
     """Return how many subnets reach S3 Express through a NAT, in a sentence without its period."""
     total, crossing = len(result.rows), sum(row.reason in CROSSES_NAT for row in result.rows)
     if not total:
-        return "No subnets were found"
+        return "Nothing is new" if result.evaluated else "No subnets were found"
+    noun = "subnet with news" if result.not_news else "subnet"
+    subnets = f"{total:,} {noun.replace('subnet', 'subnets')}" if total > 1 else f"1 {noun}"
     verb = "reaches" if 1 in (crossing, total) else "reach"
     unresolved = sum(row.reason is Reason.UNRESOLVED_EGRESS for row in result.rows)
     also = f", and the path of {count_text(unresolved, 'subnet')} is not known" if unresolved else ""
-    return f"{crossing:,} of {count_text(total, 'subnet')} {verb} S3 Express through a NAT{also}"
+    lost = sum(row.reason is Reason.LOSES_PATH for row in result.rows)
+    if lost:
+        also += f", and {count_text(lost, 'subnet')} {'loses' if lost == 1 else 'lose'} the path"
+    return f"{crossing:,} of {subnets} {verb} S3 Express through a NAT{also}"
 
 
 def _whereabouts(result: Result) -> str:
     """Return in how many VPCs, accounts and Regions these subnets are."""
+    if result.is_about_news:
+        return ""
     if not result.rows:
         return "The accounts and Regions that were read have no subnets."
     crossing = [row for row in result.rows if row.reason in CROSSES_NAT]
