@@ -28,11 +28,16 @@ WHEELS = ROOT / "build" / "wheels"
 BOTH = ["github", pytest.param("gitlab", marks=pytest.mark.long)]
 BASELINE, OUTPUT = "express-path-baseline.json", "express-path.json"
 ON_A_DUMP = """#!/usr/bin/env bash
+case " $* " in *" --from="*" --output="*".${{BROKEN:-none}} "*)
+  echo "express-path: unexpected TypeError: *x* [a](b) (a bug)" >&2
+  exit 2
+esac
 case " $* " in *" --from="* | " comment "*) exec {command} "$@" ;; esac
 echo "$*" >> "$READS"
 exec {command} "$@" --from-dump "$DUMP"
 """
-"""What stands for express-path: the real command, which reads a dump instead of the role's account."""
+"""What stands for express-path: the real command, which reads a dump instead of the role's account. BROKEN: the suffix of a file
+that it fails to write."""
 
 
 class Done(NamedTuple):
@@ -105,6 +110,10 @@ class Runner:
             "EXPRESS_PATH_TOKEN": "token",
         }
 
+    def breaks(self, suffix: str) -> None:
+        """Let the command fail to write the files that end with this."""
+        self._environment["BROKEN"] = suffix
+
     def in_pull_request(self, pipeline: str, api: Api) -> None:
         """Let the jobs that follow be of a pull request whose comments are in an API."""
         self._environment |= api.job(pipeline, self._temp)
@@ -129,11 +138,14 @@ class Runner:
         lines = (self._files / "output").read_text(encoding="utf-8").splitlines()
         return {name: value for name, _, value in (line.partition("=") for line in lines)}
 
-    def github(self, dump: Path, given: Mapping[str, str]) -> Done:
-        """Run the steps of the action that follow its installation, as a runner does: a failed step is the last one."""
+    def github(self, dump: Path, given: Mapping[str, str], upload: str = "success") -> Done:
+        """Run the steps of the action that follow its installation, as a runner does: a failed step is the last one.
+
+        upload: the outcome of the step that uploads to code scanning, which is another action.
+        """
         for file in self._files.iterdir():
             file.unlink()
-        known, log, status = action_inputs(given) | {"github.token": TOKEN}, "", 0
+        known, log, status = action_inputs(given) | {"github.token": TOKEN, "steps.upload.outcome": upload}, "", 0
         steps = [step for step in ACTION["runs"]["steps"] if "run" in step and step["name"] != "Install"]
         for step in steps:
             if "if" in step and step["if"] != "${{ inputs.comment == 'true' }}":
@@ -416,11 +428,62 @@ def test_a_pull_request_has_one_comment(job: Callable[..., Done], runner: Runner
     assert "This plan puts no subnet behind a NAT." in api.comments[-1]["body"]
 
     assert job(None).status == 2  # nothing is green that was not judged
-    assert "The scan failed." in api.comments[-1]["body"]
+    assert "The scan failed:\n\n    express-path: network/plan.json: is not JSON" in api.comments[-1]["body"]
     assert "no subnet behind a NAT" not in api.comments[-1]["body"]
 
     assert job(PlanBuilder(), plan="plan.json").status == 0
     assert [one["id"] for one in api.comments[-2:]] == [first["id"], 1000 + len(before) + 1]
+
+
+OLD = {f"old{number}": "nat" for number in range(216)}
+
+
+def test_a_pull_request_is_about_the_pull_request(runner: Runner, api: Api, tmp_path: Path) -> None:
+    """Old findings are one line of the comment, and neither annotations nor alerts, with a new finding and without one."""
+    runner.in_pull_request("github", api)
+    dump = dump_with(tmp_path / "now", OLD)
+    (runner.repository / "network").mkdir()
+    (runner.repository / "network" / "main.tf").write_text(MAIN, encoding="utf-8")
+    for plan, findings in ((PlanBuilder(), 0), (nat_route(network()), 1)):
+        plan.write(runner.repository / "network")
+        done = runner.github(dump, inputs_of("github", plan=True))
+        assert done.status == findings, done.log
+        [comment] = api.comments
+        assert len(comment["body"]) < 4000
+        assert "Not listed: 216 findings that are not new" in comment["body"]
+        assert "old1" not in comment["body"]
+        assert len(runner.results()) == findings
+        errors = [line for line in done.log.splitlines() if line.startswith("::error")]
+        assert [error.partition("::NAT_GATEWAY")[0] for error in errors] == [
+            "::error file=network/main.tf,line=4,title=NAT_GATEWAY"
+        ] * findings
+        assert "::notice::Not listed: 216 findings that are not new" in done.log
+
+
+@pytest.mark.parametrize("broken", ["md", "sarif", "annotations", "upload"])
+def test_what_fails_keeps_nothing_else_from_being_written(
+    broken: str, runner: Runner, api: Api, tmp_path: Path
+) -> None:
+    """The comment has the error as text, and the exit status is still that of the scan."""
+    runner.in_pull_request("github", api)
+    runner.breaks(broken)
+    dump = dump_with(tmp_path / "now", {"old": "nat"})
+    (runner.repository / "network").mkdir()
+    nat_route(network()).write(runner.repository / "network")
+    upload = "failure" if broken == "upload" else "success"
+    done = runner.github(dump, inputs_of("github", plan=True), upload)
+    assert done.status == 1, done.log
+    [comment] = api.comments
+    assert ("This plan puts 1 subnet behind a NAT." in comment["body"]) == (broken != "md")
+    if broken == "upload":
+        assert "The upload to code scanning failed." in comment["body"]
+    else:
+        assert (
+            f"could not write this scan as {broken}:\n\n    express-path: unexpected TypeError: *x*" in comment["body"]
+        )
+        assert "unexpected TypeError" in done.log
+    assert ("sarif" in runner.outputs()) == (broken != "sarif")
+    assert ("::error title=NAT_GATEWAY::" in done.log) == (broken != "annotations")
 
 
 @pytest.mark.parametrize("status", [0, 1])

@@ -9,6 +9,7 @@ import typer
 from express_path_cli.findings.baseline import comparison_text
 from express_path_cli.findings.formats import Format
 from express_path_cli.findings.formats.csv import as_csv
+from express_path_cli.findings.formats.github import as_github
 from express_path_cli.findings.formats.html.page import as_html
 from express_path_cli.findings.formats.json import as_json
 from express_path_cli.findings.formats.junit import as_junit
@@ -75,6 +76,8 @@ def _pieces(result: Result, chosen: Format, options: RenderOptions) -> Iterable[
             return as_sarif(result)
         case Format.OCSF:
             return as_ocsf(result)
+        case Format.GITHUB:
+            return as_github(result)
 
 
 def write_result(

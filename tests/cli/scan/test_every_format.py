@@ -313,6 +313,20 @@ def check_ocsf(scan: Scan) -> None:
     check_compliances((statuses[finding["compliance"]["status"]] for finding in findings), scan)
 
 
+def check_github(scan: Scan) -> None:
+    """Each line is a workflow command, and there is an error for each route table with a finding."""
+    text = scan.output("--format", "github")
+    check_not_news(text, scan)
+    commands = [re.fullmatch(r"::(error|notice)( [^:\n]+)?::(.+)", line) for line in text.splitlines()]
+    assert all(commands)
+    errors = [command for command in commands if command and command[1] == "error"]
+    tables = {(row["vpcId"], row["routeTableId"], row.get("routeTableAddress")) for row in scan.listed("NON_COMPLIANT")}
+    assert len(errors) == len(tables)
+    assert sum(int(re.findall(r"\((\d+) subnets?\)", error[3])[0]) for error in errors) == len(
+        scan.listed("NON_COMPLIANT")
+    )
+
+
 def check_comment(scan: Scan) -> None:
     """The comment on a pull request has the text, with its summary."""
     scan.output("--output", str(scan.folder / "scan.md"))
@@ -372,6 +386,7 @@ CHECKS: Mapping[str, Callable[[Scan], None]] = {
     Format.JUNIT: check_junit,
     Format.SARIF: check_sarif,
     Format.OCSF: check_ocsf,
+    Format.GITHUB: check_github,
     "comment": check_comment,
     "tickets": check_tickets,
     "baseline": check_baseline,

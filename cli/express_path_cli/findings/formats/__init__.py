@@ -14,6 +14,7 @@ class Format(StrEnum):
     JUNIT = "junit"
     SARIF = "sarif"
     OCSF = "ocsf"
+    GITHUB = "github"
 
 
 WITH_IGNORED = (Format.JSON, Format.CSV, Format.OCSF)
