@@ -14,7 +14,7 @@ MOST = 9
 
 
 def as_github(result: Result) -> Iterator[str]:
-    """Yield an error for each of the worst findings and for each failure, and a notice of what is not new."""
+    """Yield an error for each of the worst findings and for each failure, and a notice of what a plan changes, or the totals."""
     items = worklist(result.rows).flagged
     for item in items[:MOST]:
         yield _error(item)
@@ -22,8 +22,8 @@ def as_github(result: Result) -> Iterator[str]:
         yield f"::error::{len(items) - MOST} more route tables have findings.\n"
     for failure in result.failures:
         yield f"::error::{_escaped(f'{failure.where}: {failure.message}')}\n"
-    if result.not_news:
-        yield f"::notice::{_escaped(result.not_news)}\n"
+    sentences = result.change.sentences if result.change else [f"{result.summary}."]
+    yield f"::notice::{_escaped(' '.join([*sentences, result.not_news]).strip())}\n"
 
 
 def _error(item: WorkItem) -> str:
