@@ -428,7 +428,7 @@ def test_a_pull_request_has_one_comment(job: Callable[..., Done], runner: Runner
     assert "This plan puts no subnet behind a NAT." in api.comments[-1]["body"]
 
     assert job(None).status == 2  # nothing is green that was not judged
-    assert "The scan failed:\n\n    express-path: network/plan.json: is not JSON" in api.comments[-1]["body"]
+    assert "The scan failed.\n\n    express-path: network/plan.json: is not JSON" in api.comments[-1]["body"]
     assert "no subnet behind a NAT" not in api.comments[-1]["body"]
 
     assert job(PlanBuilder(), plan="plan.json").status == 0
@@ -480,9 +480,9 @@ def test_what_fails_keeps_nothing_else_from_being_written(
         assert "The upload to code scanning failed." in comment["body"]
     else:
         assert (
-            f"could not write this scan as {broken}:\n\n    express-path: unexpected TypeError: *x*" in comment["body"]
+            f"could not write this scan as {broken}.\n\n    express-path: unexpected TypeError: *x*" in comment["body"]
         )
-        assert "unexpected TypeError" in done.log
+        assert f"::error::express-path could not write this scan as {broken}." in done.log
     assert ("sarif" in runner.outputs()) == (broken != "sarif")
     assert ("::error title=NAT_GATEWAY::" in done.log) == (broken != "annotations")
 

@@ -33,7 +33,9 @@ def as_sarif(result: Result) -> Iterator[bytes]:
     A result is a route table and a reason, with the subnets that have it, because a change is made to a route table.
     """
     items = worklist(result.rows).items()
-    fixed = _absent(result.comparison.fixed if result.comparison else (), items)
+    listed = {row.key for row in result.rows}
+    past = result.comparison.fixed if result.comparison else ()
+    fixed = _absent([finding for finding in past if finding.now and finding.now.key in listed], items)
     run = {
         "tool": {"driver": _driver()},
         "invocations": [
