@@ -570,6 +570,41 @@ def test_a_plan_alone_lacks_a_network(tmp_path: Path) -> None:
     assert "add --from-dump DIR, a dump of the network that express-path collect writes" in shown
 
 
+def test_a_path_is_lost_without_a_network_too(tmp_path: Path) -> None:
+    """What the plan contains shows both the path before it and that there is none afterwards."""
+    plan = PlanBuilder()
+    kept(plan, "aws_vpc.this", {"id": "vpc-1"})
+    kept(plan, "aws_internet_gateway.this", {"id": "igw-1", "vpc_id": "vpc-1"})
+    kept(plan, "aws_subnet.public", {"id": "subnet-1", "vpc_id": "vpc-1"})
+    kept(plan, "aws_route_table.public", {"id": "rtb-1", "vpc_id": "vpc-1"})
+    association = {"id": "rtbassoc-1", "subnet_id": "subnet-1", "route_table_id": "rtb-1"}
+    kept(plan, "aws_route_table_association.public", association)
+    route = {**DEFAULT, "id": "r-rtb-1", "route_table_id": "rtb-1", "gateway_id": "igw-1"}
+    plan.add("aws_route.public", None, before=route, actions=["delete"])
+    [row] = document("--plan", str(plan.write(tmp_path)), "--plan-only", status=1)["subnets"]
+    assert (row["before"], row["reason"], row["routeTableAddress"]) == (
+        *("INTERNET_GATEWAY", "LOSES_PATH"),
+        "aws_route_table.public",
+    )
+
+
+def test_show_all_lists_what_a_plan_does_not_change(tmp_path: Path) -> None:
+    """Without it, the old findings and the other subnets are one line; the exit status is about all of them either way."""
+    plan = str(with_analytics(PlanBuilder()).add("aws_route.specific", MORE_SPECIFIC).write(tmp_path))
+    command = ["scan", "--plan", plan, "--example", "--format", "csv"]
+    listed = {options: invoke([*command, *options]) for options in ((), ("--show", "all"), ("--show", "NON_COMPLIANT"))}
+    assert {result.exit_code for result in listed.values()} == {1}
+    assert [result.stdout.count("\nsubnet-") + result.stdout.count(",subnet-") for result in listed.values()] == [
+        1,
+        4,
+        1,
+    ]
+    assert ANALYTICS_SUBNET in listed[()].stdout
+    line = "Not listed: 2 findings that are not new and 1 other subnet. --show all lists them."
+    assert line in invoke(["scan", "--plan", plan, "--example"]).stdout
+    assert "Not listed" not in invoke(["scan", "--plan", plan, "--example", "--show", "all"]).stdout
+
+
 def test_only_a_path_that_is_certain_before_and_gone_afterwards_is_lost(tmp_path: Path) -> None:
     """A new subnet has none to lose, one whose path was not known may have had none, and one that gets another path keeps one."""
     new = PlanBuilder().subnet_with_table("new")
