@@ -1,7 +1,7 @@
 """express-path beside other tools: all judge the same network, in which it is known which subnets cross a NAT.
 
 `python -m benchmarks peers` installs the other tools into build/peers, runs each against one sandbox, prints what it
-found, and writes the table of docs/reference/how-it-decides.md again. A flagged subnet is a finding of the tool.
+found, and writes the table of docs/faq.md again. A flagged subnet is a finding of the tool.
 """
 
 import json
@@ -22,7 +22,7 @@ from config_rule_sandbox.server import Sandbox
 from tests.support.everything import Everything
 
 ROOT = Path(__file__).parents[1]
-DOCUMENT = ROOT / "docs" / "reference" / "how-it-decides.md"
+DOCUMENT = ROOT / "docs" / "faq.md"
 INSTALLED = ROOT / "build" / "peers"
 MEASURED_PROCESS, SCRIPT = (Path(__file__).with_name(name) for name in ("measured_process.py", "endpoint_script.py"))
 PEERS = {"c7n": "0.9.53", "prowler": "5.46.0"}

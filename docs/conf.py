@@ -32,6 +32,7 @@ NAVIGATION = """
 :caption: Use
 
 docs/start
+docs/faq
 docs/fix
 docs/pipeline
 docs/deploy

@@ -1,4 +1,4 @@
-"""Take the picture of the report in docs/fix.md: python -m tests.cli.report.picture docs/report.png."""
+"""Take the pictures of the report in docs/fix.md and README.md: python -m tests.cli.report.picture docs."""
 
 import os
 import sys
@@ -13,7 +13,7 @@ from tests.cli.report.browser import Visit, launched
 from tests.support.command import invoke
 
 SIZE = (1440, 2110)
-"""The size of the picture, in pixels."""
+"""The size of the page, in pixels."""
 
 
 class Estate:
@@ -65,8 +65,8 @@ class Estate:
         self._account.ec2.create_tags(Resources=[resource_id], Tags=[{"Key": "Name", "Value": name}])
 
 
-def take(picture: Path) -> None:
-    """Build the estate in a sandbox, write its report, and take a screenshot of the top of the page."""
+def take(pictures: Path) -> None:
+    """Build the estate in a sandbox, write its report, and take screenshots of the page's top and of one VPC's drawing."""
     with Sandbox() as sandbox, TemporaryDirectory() as folder, launched() as browser:
         os.environ.update(sandbox.environment())
         Estate(Account(sandbox))
@@ -80,7 +80,8 @@ def take(picture: Path) -> None:
             page.locator("summary", has_text=name).click()
         page.mouse.move(0, 0)
         page.locator("h1").click()
-        page.screenshot(path=picture)
+        page.screenshot(path=pictures / "report.png")
+        page.locator("details[open]", has_text="shop-prod").locator("svg").screenshot(path=pictures / "drawing.png")
         visit.close()
 
 
