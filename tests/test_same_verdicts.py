@@ -132,7 +132,7 @@ def read(scene: Scene) -> Verdicts:
     parameters = parse_parameters(scene.parameters)
     snapshot = SnapshotReader(Aws.connect()).read(scene.account.account_id, None, parameters)
     evaluator = Evaluator(Tracer(snapshot), parameters)
-    verdicts = [evaluator.verdict(subnet.id) for subnet in snapshot.own_subnets]
+    verdicts = [evaluator.verdict(subnet.id) for subnet in snapshot.listed_subnets]
     return {
         verdict.subnet_id: _same(
             {

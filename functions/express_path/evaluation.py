@@ -144,7 +144,7 @@ class _Rule:
         stored = stored_results(self.services.aws.config, self.event.rule_name)
         time = datetime.now(UTC)
         evaluator = self._evaluator(None)
-        subnet_ids = [subnet.id for subnet in evaluator.snapshot.own_subnets]
+        subnet_ids = [subnet.id for subnet in evaluator.snapshot.listed_subnets]
         existing = [evaluator.verdict(subnet_id) for subnet_id in subnet_ids]
         deleted = [evaluator.verdict(subnet_id) for subnet_id in deleted_resource_ids(stored, subnet_ids)]
         latest = stored_results(self.services.aws.config, self.event.rule_name)

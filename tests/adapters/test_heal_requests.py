@@ -100,7 +100,9 @@ def test_wrong_request_is_refused_by_field(event: dict[str, Any], field: str) ->
 def test_requests_of_the_approval_runbook() -> None:
     """They have the fields of a heal's requests; the last one has the fingerprint of the plan that was shown."""
     plan = {**PLAN, "action": "planApproval", "runId": "run-1", "startedBy": "CONFIG", "fingerprint": "hash"}
-    asked = ApprovalPlanRequest(subnet_id="subnet-1", run_id="run-1", started_by=StartedBy.CONFIG, fingerprint="hash")
+    asked = ApprovalPlanRequest(
+        subnet_id="subnet-1", run_id="run-1", started_by=StartedBy.CONFIG, shown_fingerprint="hash"
+    )
     assert parse_approval_request(plan) == asked
     with pytest.raises(RecordError, match="routeTableId"):
         parse_approval_request({**plan, "action": "approved"})

@@ -184,7 +184,7 @@ def values(write: dict[str, Any]) -> dict[str, Any]:
 
 def test_claim_of_a_new_table() -> None:
     """No value that the claim compares is empty."""
-    write = WRITER.claim(TableRecord("rtb-1"), void_run="", subnet_id="subnet-1", vpc_id="vpc-1", lost=LOST)
+    write = WRITER.claim(TableRecord("rtb-1"), void_run_id="", subnet_id="subnet-1", vpc_id="vpc-1", if_lost=LOST)
     assert (write["request"]["Key"], write["ifLost"]) == ({"id": {"S": "TABLE#rtb-1"}}, LOST)
     found = values(write)
     assert {found[name] for name in ("seenRun", "seenState", "before", "void")} == {"NONE"}
@@ -195,7 +195,7 @@ def test_claim_of_a_new_table() -> None:
 def test_claim_of_a_table_as_it_was_seen() -> None:
     """A claim on a record that changed since then is lost, and the undo before it is not forgotten."""
     record = TableRecord("rtb-1", TableState.UNDONE, "undo-1", heal_run_id="run-1", undo_run_id="undo-1")
-    found = values(WRITER.claim(record, void_run="dead", subnet_id="subnet-1", vpc_id="vpc-1", lost=LOST))
+    found = values(WRITER.claim(record, void_run_id="dead", subnet_id="subnet-1", vpc_id="vpc-1", if_lost=LOST))
     assert (found["seenRun"], found["seenState"], found["before"]) == ("undo-1", "UNDONE", "UNDONE")
     assert found["void"] == "dead"
 
@@ -209,9 +209,9 @@ def test_an_election_ends_the_earlier_token() -> None:
 
 
 WRITES = [
-    WRITER.claim(TableRecord("rtb-1"), void_run="", subnet_id="subnet-1", vpc_id="vpc-1", lost=LOST),
-    WRITER.claim_for_undo(HEAL, void_run="", lost=LOST),
-    WRITER.request_approval("rtb-1", "hash", void_run="", lost=LOST),
+    WRITER.claim(TableRecord("rtb-1"), void_run_id="", subnet_id="subnet-1", vpc_id="vpc-1", if_lost=LOST),
+    WRITER.claim_for_undo(HEAL, void_run_id="", if_lost=LOST),
+    WRITER.request_approval("rtb-1", "hash", void_run_id="", if_lost=LOST),
     WRITER.approve("rtb-1"),
     WRITER.deny("rtb-1", "run-9"),
     WRITER.use_approval("rtb-1", "hash"),
@@ -223,8 +223,8 @@ WRITES = [
     WRITER.healed_earlier(TableRecord("rtb-1", run_id="run-1"), "vpce-1"),
     WRITER.start_undo(HEAL),
     WRITER.intend_disassociation(),
-    WRITER.mark_deleted(HEAL),
-    WRITER.unmark_deleted(HEAL),
+    WRITER.mark_for_deletion(HEAL),
+    WRITER.unmark_for_deletion(HEAL),
     WRITER.intend_deletion(),
     WRITER.deleted(),
     *WRITER.undone(HEAL),

@@ -200,7 +200,7 @@ def waiting_for_heals(aws: Aws, rule_name: str, ledger_table: str, now: datetime
     """Return the subnets of a rule whose mode is ON or APPROVAL that wait, unless heals are stopped. Raise ApiError, RecordError."""
     flagged = flagged_since(aws.config, rule_name)
     ledger = Ledger(aws.dynamodb, ledger_table)
-    if not flagged or ledger.stop():
+    if not flagged or ledger.current_stop():
         return []
 
     def undecided(subnet_ids: Sequence[str]) -> Sequence[str]:

@@ -56,7 +56,7 @@ class LiveNetwork:
             snapshot = SnapshotReader(account_region.aws).read(account_region.account_id, None, RuleParameters())
         self.account_region, self._snapshot = account_region, snapshot
         self.evaluator = Evaluator(Tracer(snapshot), RuleParameters())
-        self._verdicts = {subnet.id: self.evaluator.verdict(subnet.id) for subnet in snapshot.own_subnets}
+        self._verdicts = {subnet.id: self.evaluator.verdict(subnet.id) for subnet in snapshot.listed_subnets}
         self._by_table: defaultdict[str, list[Verdict]] = defaultdict(list)
         for verdict in self._verdicts.values():
             self._by_table[_target_id(verdict)].append(verdict)

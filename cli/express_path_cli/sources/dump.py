@@ -386,7 +386,7 @@ def read_folder(folder: Path) -> Folder:
         shared_subnet_ids=_shared_subnet_ids(folder),
     )
     if interfaces.complete is not None and not interfaces.incomplete:
-        snapshot = replace(snapshot, interfaces_listed_in=snapshot.own_vpcs)
+        snapshot = replace(snapshot, interfaces_listed_in=snapshot.owned_vpcs)
     check_express_lists(folder, snapshot)
     _check_account(folder, snapshot)
     return Folder(snapshot, interfaces.incomplete)

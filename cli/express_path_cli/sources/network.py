@@ -79,6 +79,6 @@ def views_of(snapshots: Sequence[Snapshot]) -> list[View]:
         here = [snapshot for snapshot in ordered if snapshot.region == region]
         tracer = Tracer(merged(here))
         for snapshot in here:
-            own_subnet_ids = tuple(subnet.id for subnet in snapshot.own_subnets)
+            own_subnet_ids = tuple(subnet.id for subnet in snapshot.listed_subnets)
             views.append(View(Account.of(snapshot), tracer, own_subnet_ids))
     return views

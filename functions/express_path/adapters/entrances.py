@@ -100,7 +100,9 @@ def _with_appliances(aws: Aws, snapshot: Snapshot, vpc_id: str | None, optional:
     return replace(
         snapshot,
         network_interfaces={**interfaces, **(snapshot.network_interfaces or {})},
-        interfaces_listed_in=frozenset(own_vpc_id for own_vpc_id in snapshot.own_vpcs if vpc_id in (None, own_vpc_id)),
+        interfaces_listed_in=frozenset(
+            owned_vpc_id for owned_vpc_id in snapshot.owned_vpcs if vpc_id in (None, owned_vpc_id)
+        ),
     )
 
 

@@ -142,11 +142,11 @@ class VerifyRequest(HealRequest):
 class ApprovalPlanRequest(HealRequest):
     """Asks whether the run must ask for an approval, whom, and what.
 
-    fingerprint is that of the plan that approvers see; it is empty before there is a plan.
+    shown_fingerprint is that of the plan that approvers see; it is empty before there is a plan.
     """
 
     action: ClassVar[HealAction | ApprovalAction] = ApprovalAction.PLAN
-    fingerprint: str = ""
+    shown_fingerprint: str = ""
 
 
 class ApprovedRequest(TableRequest):
@@ -209,7 +209,7 @@ def parse_approval_request(event: Description) -> ApprovalRequest:
     _check_fields(event, _APPROVAL_FIELDS)
     action = ApprovalAction(event["action"])
     if action is ApprovalAction.PLAN:
-        return ApprovalPlanRequest(**_heal(event), fingerprint=optional_free_text(event, "fingerprint", _REQUEST))
+        return ApprovalPlanRequest(**_heal(event), shown_fingerprint=optional_free_text(event, "fingerprint", _REQUEST))
     about_table = _heal(event) | {"route_table_id": identifier(event, "routeTableId", _REQUEST)}
     return ApprovedRequest(**about_table) if action is ApprovalAction.APPROVED else UnapprovedRequest(**about_table)
 

@@ -76,7 +76,7 @@ class Ledger:
         item = self._item(RUN_PREFIX + run_id) if run_id else None
         return run_record(item) if item else None
 
-    def stop(self) -> Stop | None:
+    def current_stop(self) -> Stop | None:
         """Return who stopped all heals, None if nobody did."""
         item = self._item(STOP_ID)
         return stop_record(item) if item else None
@@ -213,10 +213,12 @@ class Writer:
     run_id: str
     now: datetime
 
-    def claim(self, heal: TableRecord, *, void_run: str, subnet_id: str, vpc_id: str, lost: Mapping[str, str]) -> Write:
+    def claim(
+        self, heal: TableRecord, *, void_run_id: str, subnet_id: str, vpc_id: str, if_lost: Mapping[str, str]
+    ) -> Write:
         """Claim a table for a heal, unless somebody claimed it since its record was read.
 
-        void_run is the run whose claim no longer counts, because it has ended; empty if there is none.
+        void_run_id is the run whose claim no longer counts, because it has ended; empty if there is none.
         """
         return self._write(
             TABLE_PREFIX + heal.route_table_id,
@@ -231,12 +233,12 @@ class Writer:
                 ":expires": self._seconds + CLAIM_SECONDS,
                 ":seenRun": heal.run_id or NONE,
                 ":seenState": heal.state or NONE,
-                ":void": void_run or NONE,
+                ":void": void_run_id or NONE,
             },
-            lost,
+            if_lost,
         )
 
-    def claim_for_undo(self, heal: RunRecord, *, void_run: str, lost: Mapping[str, str]) -> Write:
+    def claim_for_undo(self, heal: RunRecord, *, void_run_id: str, if_lost: Mapping[str, str]) -> Write:
         """Claim the table of a heal for its undo, unless another run has a claim."""
         return self._write(
             TABLE_PREFIX + heal.route_table_id,
@@ -248,12 +250,14 @@ class Writer:
                 ":vpc": heal.vpc_id,
                 ":endpoint": heal.endpoint_id,
                 ":expires": self._seconds + CLAIM_SECONDS,
-                ":void": void_run or NONE,
+                ":void": void_run_id or NONE,
             },
-            lost,
+            if_lost,
         )
 
-    def request_approval(self, table_id: str, fingerprint: str, *, void_run: str, lost: Mapping[str, str]) -> Write:
+    def request_approval(
+        self, table_id: str, fingerprint: str, *, void_run_id: str, if_lost: Mapping[str, str]
+    ) -> Write:
         """Record the request to approve a plan, unless the request or the approval of another run is open."""
         return self._write(
             TABLE_PREFIX + table_id,
@@ -263,9 +267,9 @@ class Writer:
             {
                 ":plan": fingerprint or NONE,
                 ":expires": self._seconds + REQUEST_SECONDS,
-                ":void": void_run or NONE,
+                ":void": void_run_id or NONE,
             },
-            lost,
+            if_lost,
         )
 
     def approve(self, table_id: str) -> Write:
@@ -277,14 +281,14 @@ class Writer:
             {":expires": self._seconds + APPROVED_SECONDS},
         )
 
-    def deny(self, table_id: str, asking_run_id: str, lost: Mapping[str, str] | None = None) -> Write:
+    def deny(self, table_id: str, asking_run_id: str, if_lost: Mapping[str, str] | None = None) -> Write:
         """Record that an approver rejected a run's request."""
         return self._write(
             TABLE_PREFIX + table_id,
             "SET approvalState = :denied",
             "approvalRunId = :asking AND approvalState IN (:requested, :denied)",
             {":asking": asking_run_id},
-            lost,
+            if_lost,
         )
 
     def use_approval(self, table_id: str, fingerprint: str) -> Write:
@@ -368,7 +372,7 @@ class Writer:
         """Record that this run is about to remove the association."""
         return self._once("intendedAt")
 
-    def mark_deleted(self, heal: RunRecord) -> Write:
+    def mark_for_deletion(self, heal: RunRecord) -> Write:
         """Mark the endpoint, so that no heal uses it or its client token again."""
         return self._write(
             VPC_PREFIX + heal.vpc_id,
@@ -377,7 +381,7 @@ class Writer:
             {":endpoints": [heal.endpoint_id], ":endpoint": heal.endpoint_id},
         )
 
-    def unmark_deleted(self, heal: RunRecord) -> Write:
+    def unmark_for_deletion(self, heal: RunRecord) -> Write:
         """Remove the mark of an endpoint that stays."""
         return self._write(
             VPC_PREFIX + heal.vpc_id, "DELETE deletedIds :endpoints", "", {":endpoints": [heal.endpoint_id]}

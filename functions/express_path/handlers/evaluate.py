@@ -228,7 +228,7 @@ def _find_waiting(services: RuleServices, publication: Publication) -> list[str]
     if remediation is None or not remediation.automatic:
         return []
     ledger = Ledger(aws.dynamodb, services.ledger_table)
-    if ledger.stop():
+    if ledger.current_stop():
         return []
     tables = {
         verdict.subnet_id: verdict.route_table_id

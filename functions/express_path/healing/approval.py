@@ -12,7 +12,7 @@ from express_path.adapters.heal_requests import (
     UnapprovedRequest,
 )
 from express_path.adapters.ledger import Write, Writer
-from express_path.domain.heal.approvals import ApprovalStep, denial, next_step, open_request
+from express_path.domain.heal.approvals import ApprovalStep, denial, next_step, open_request_run_id
 from express_path.domain.heal.claims import FIRST_PLAN, Observation
 from express_path.domain.heal.ledger_records import ApprovalState, StartedBy
 from express_path.domain.heal.records import HealSettings, PlanAction
@@ -26,7 +26,7 @@ def answer_approval(services: HealServices, planner: Planner, request: ApprovalR
     writer = Writer(services.ledger.table_name, request.run_id, current_time())
     match request:
         case ApprovalPlanRequest():
-            return _plan(services, planner, request, writer)
+            return _plan_approval(services, planner, request, writer)
         case ApprovedRequest():
             return {"routeTableId": request.route_table_id, "ledger": [writer.approve(request.route_table_id)]}
         case UnapprovedRequest():
@@ -36,39 +36,41 @@ def answer_approval(services: HealServices, planner: Planner, request: ApprovalR
             return {"next": ApprovalStep.DONE.value, "ledger": []}
 
 
-def _plan(services: HealServices, planner: Planner, request: ApprovalPlanRequest, writer: Writer) -> dict[str, Any]:
+def _plan_approval(
+    services: HealServices, planner: Planner, request: ApprovalPlanRequest, writer: Writer
+) -> dict[str, Any]:
     """Return whether to ask, whom, and the message.
 
     Unless it is a dry run, a blocked plan raises BlockedError. Raise SettingError if no approvers are configured.
     """
     if not request.dry_run:
-        stop = services.ledger.stop()
+        stop = services.ledger.current_stop()
         if stop:
             return stopped_answer(stop, request.subnet_id)
-    observation = _blocked_if_denied(planner.settled_plan(request, FIRST_PLAN), request)
+    observation = _blocked_if_approvers_denied(planner.settled_plan(request, FIRST_PLAN), request)
     if not request.dry_run:
         check_not_blocked(observation.plan)
-    open_run = open_request(observation.ledger.table.approval, request.run_id, observation.now)
-    void_run = ""  # the run whose request no longer counts, because it has ended
-    if open_run and has_ended(services.aws.ssm, open_run):
-        void_run = open_run
-    step = next_step(observation.plan, dry_run=request.dry_run, is_pending=bool(open_run) and not void_run)
+    open_run_id = open_request_run_id(observation.ledger.table.approval, request.run_id, observation.now)
+    void_run_id = ""  # the run whose request no longer counts, because it has ended
+    if open_run_id and has_ended(services.aws.ssm, open_run_id):
+        void_run_id = open_run_id
+    step = next_step(observation.plan, dry_run=request.dry_run, is_pending=bool(open_run_id) and not void_run_id)
     writes: list[Write] = []
     if step is ApprovalStep.ASK:
         _check_approvers(planner.settings)
         table_id = observation.plan.verdict.route_table_id or ""
-        lost = {"next": ApprovalStep.ASK_AGAIN}
-        rejected_run = _rejected_run(services, observation, request)
-        if rejected_run:
-            step, writes = ApprovalStep.DENIED, [writer.deny(table_id, rejected_run, lost)]
+        if_lost = {"next": ApprovalStep.ASK_AGAIN}
+        rejected_run_id = _rejected_run_id(services, observation, request)
+        if rejected_run_id:
+            step, writes = ApprovalStep.DENIED, [writer.deny(table_id, rejected_run_id, if_lost)]
         else:
-            fingerprint = request.fingerprint or observation.plan.fingerprint
-            writes = [writer.request_approval(table_id, fingerprint, void_run=void_run, lost=lost)]
+            fingerprint = request.shown_fingerprint or observation.plan.fingerprint
+            writes = [writer.request_approval(table_id, fingerprint, void_run_id=void_run_id, if_lost=if_lost)]
     answer = approval_answer(observation.plan, step, planner.settings, _governed_subnets(observation))
     return {**answer, "ledger": writes}
 
 
-def _blocked_if_denied(observation: Observation, request: ApprovalPlanRequest) -> Observation:
+def _blocked_if_approvers_denied(observation: Observation, request: ApprovalPlanRequest) -> Observation:
     """Return the observation, with its plan blocked if AWS Config starts a heal that the approvers denied."""
     denied = denial(observation.ledger.table, request.started_by)
     if denied is None or observation.plan.action is PlanAction.NOTHING_TO_DO:
@@ -77,7 +79,7 @@ def _blocked_if_denied(observation: Observation, request: ApprovalPlanRequest) -
     return replace(observation, plan=replace(observation.plan, action=PlanAction.BLOCKED, blockers=blockers))
 
 
-def _rejected_run(services: HealServices, observation: Observation, request: ApprovalPlanRequest) -> str:
+def _rejected_run_id(services: HealServices, observation: Observation, request: ApprovalPlanRequest) -> str:
     """Return the run whose request was rejected and that ended before it recorded that; empty if there is none.
 
     AWS says that an automation stops if a request is not approved, and has an example in which it goes on

@@ -39,15 +39,15 @@ from express_path.domain.heal.claims import (
     RepeatPolicy,
     elect,
     endpoint_in_use,
-    found_instead,
     is_change,
     is_ready,
-    is_unrecorded,
     may_be_finished,
+    may_be_unrecorded,
     never,
     next_before_claim,
     next_change,
     why_not_healed,
+    why_not_ready,
 )
 from express_path.domain.heal.ledger_records import Marks, RunKind, RunRecord
 from express_path.domain.heal.ownership import marks_of
@@ -66,7 +66,7 @@ from express_path.errors import (
 )
 from express_path.healing.planning import Planner
 from express_path.healing.rereading import read_until
-from express_path.healing.services import HealServices, current_time, is_working
+from express_path.healing.services import HealServices, current_time, is_other_run_working
 
 _BEFORE_CHANGES = (PlanRequest, TurnRequest, ConfirmRequest, ElectedRequest, TargetRequest)
 """The steps before a change. Each of them ends the run if somebody stopped all heals."""
@@ -84,7 +84,7 @@ class HealSteps:
     def answer(self, request: HealStepRequest) -> dict[str, Any]:
         """Answer one step. An exception fails the step."""
         if isinstance(request, _BEFORE_CHANGES) and not request.dry_run:
-            stop = self._ledger.stop()
+            stop = self._ledger.current_stop()
             if stop:
                 return stopped_answer(stop, request.subnet_id)
         match request:
@@ -120,17 +120,17 @@ class HealSteps:
     def turn(self, request: TurnRequest) -> dict[str, Any]:
         """Return whether the run can claim its route table now. It plans again if the ledger changed since its plan."""
         record, now = self._ledger.table(request.route_table_id), current_time()
-        if is_working(self._aws, record, request.run_id, now):
+        if is_other_run_working(self._aws, record, request.run_id, now):
             return turn_answer(NextStep.WAIT)
-        void_run = ""  # the run whose claim no longer counts, because it has ended
+        void_run_id = ""  # the run whose claim no longer counts, because it has ended
         if record.is_claimed_by_other(request.run_id, now):
-            void_run = record.run_id
+            void_run_id = record.run_id
         claim = self._writer(request, now).claim(
-            record, void_run=void_run, subnet_id=request.subnet_id, vpc_id=request.vpc_id, lost=WAITING
+            record, void_run_id=void_run_id, subnet_id=request.subnet_id, vpc_id=request.vpc_id, if_lost=WAITING
         )
         if {"seenRun": request.seen_run, "seenState": request.seen_state} == seen(record):
             return turn_answer(NextStep.CLAIM, claim)
-        observation = self._changeable(request, FIRST_PLAN, needs_approval=self._needs_approval(request))
+        observation = self._plan_change(request, FIRST_PLAN, needs_approval=self._needs_approval(request))
         if observation.plan.action is PlanAction.NOTHING_TO_DO:
             return turn_answer(NextStep.DONE)
         return turn_answer(NextStep.CLAIM, claim)
@@ -144,22 +144,24 @@ class HealSteps:
         """
         record, now = self._ledger.table(request.route_table_id), current_time()
         has_claim = record.is_claimed_by(request.run_id, now)
-        if is_working(self._aws, record, request.run_id, now):
+        if is_other_run_working(self._aws, record, request.run_id, now):
             raise ClaimHeldError(request.route_table_id, record.run_id)
         needs_approval = self._needs_approval(request)
-        observation = self._changeable(request, AFTER_CLAIM, needs_approval=needs_approval)
+        observation = self._plan_change(request, AFTER_CLAIM, needs_approval=needs_approval)
         election = elect(observation, request.run_id)
         step = next_change(observation.plan)
         if not has_claim:
             if step is not NextStep.VERIFY:
                 raise ClaimLostError(request.route_table_id, request.run_id, record.run_id)
             step = NextStep.DONE
-        writer, writes = self._writer(request, observation.now), list[Write]()
+        writer = self._writer(request, observation.now)
+        writes: list[Write] = []
         if needs_approval and step not in (NextStep.VERIFY, NextStep.DONE):
             writes.append(writer.use_approval(request.route_table_id, observation.plan.fingerprint))
         if step is NextStep.CREATE and election.must_elect:
             writes.append(writer.elect(observation.ledger.vpc.vpc_id, election))
-        if is_unrecorded(observation):
+        creates_again = may_be_unrecorded(observation)
+        if creates_again:  # with the same token, for which EC2 returns the endpoint that exists
             step = NextStep.CREATE
         fingerprint = observation.plan.fingerprint or NONE
         return {
@@ -175,9 +177,9 @@ class HealSteps:
         Raise ElectionError, and ApprovedPlanError.
         """
         self._check_claim(request)
-        observation = self._changeable(request, BEFORE_CREATION)
+        observation = self._plan_change(request, BEFORE_CREATION)
         election = elect(observation, request.run_id)
-        creates_again = is_unrecorded(observation)
+        creates_again = may_be_unrecorded(observation)
         if election.must_elect:
             raise ElectionError(observation.ledger.vpc.vpc_id)
         if observation.plan.action is PlanAction.CREATE_AND_ASSOCIATE and self._needs_approval(request):
@@ -195,12 +197,12 @@ class HealSteps:
     def target(self, request: TargetRequest) -> dict[str, Any]:
         """Return the endpoint to associate, once it is available. Raise EndpointNotReadyError, ApprovedPlanError."""
         self._check_claim(request)
-        observation = self._changeable(request, BEFORE_ASSOCIATION)
+        observation = self._plan_change(request, BEFORE_ASSOCIATION)
         if is_ready(observation):
             observation = self._confirmed(request)
         step = next_change(observation.plan)
         if not is_ready(observation) and step is not NextStep.VERIFY:
-            raise EndpointNotReadyError(request.subnet_id, found_instead(observation))
+            raise EndpointNotReadyError(request.subnet_id, why_not_ready(observation))
         record = observation.ledger.vpc
         created = request.run_id in record.token_runs and observation.plan.endpoint_id in record.token_ids
         writes: list[Write] = []
@@ -216,9 +218,9 @@ class HealSteps:
         Raise ApprovedPlanError if the heal needs an approval, and the plan is no longer the one that was approved.
         """
         as_confirmed = RepeatPolicy(
-            lambda now: is_change(now) and now.plan.fingerprint == request.confirmed_plan, never
+            lambda current: is_change(current) and current.plan.fingerprint == request.confirmed_plan, never
         )
-        observation = self._changeable(request, as_confirmed)
+        observation = self._plan_change(request, as_confirmed)
         has_changed = is_change(observation) and observation.plan.fingerprint != request.confirmed_plan
         if has_changed and self._needs_approval(request):
             raise ApprovedPlanError(request.subnet_id, request.route_table_id)
@@ -228,7 +230,7 @@ class HealSteps:
         """Return the owners and the policy before the change. Raise EndpointNotReadyError if EC2 shows no endpoint."""
         verdict, endpoint_id = observation.plan.verdict, str(observation.plan.endpoint_id)
         live = read_until(
-            lambda: read_live_resources(self._aws, verdict.vpc_id, endpoint_id), lambda now: bool(now.endpoints)
+            lambda: read_live_resources(self._aws, verdict.vpc_id, endpoint_id), lambda live: bool(live.endpoints)
         )
         tables = [table for table in live.tables if table.id == verdict.route_table_id]
         if not (live.endpoints and tables):
@@ -242,7 +244,7 @@ class HealSteps:
             raise NotAssociatedError(request.route_table_id, "the endpoint")
         live = read_until(
             lambda: read_live_resources(self._aws, run.vpc_id, run.endpoint_id),
-            lambda now: _uses(now, run),
+            lambda live: _uses(live, run),
         )
         if not _uses(live, run):
             raise NotAssociatedError(run.route_table_id, run.endpoint_id)
@@ -253,7 +255,8 @@ class HealSteps:
     def verify(self, request: VerifyRequest) -> dict[str, Any]:
         """Return the verdict after a heal; read again for some seconds while routes settle. Raise NotCuredError."""
         evaluator = read_until(
-            lambda: self._planner.evaluator(request.subnet_id), lambda now: not self._fault(now, request.subnet_id)
+            lambda: self._planner.evaluator(request.subnet_id),
+            lambda evaluator: not self._fault(evaluator, request.subnet_id),
         )
         fault = self._fault(evaluator, request.subnet_id)
         if fault:
@@ -297,7 +300,7 @@ class HealSteps:
     def _finished_endpoint(self, observation: Observation, request: HealRequest) -> str:
         """Return the endpoint that an interrupted heal associated and did not record; empty if there is none."""
         record = observation.ledger.table
-        if is_working(self._aws, record, request.run_id, observation.now):
+        if is_other_run_working(self._aws, record, request.run_id, observation.now):
             return ""
         heal = self._ledger.run(record.heal_run_id)
         return heal.endpoint_id if heal and may_be_finished(observation, heal) else ""
@@ -308,7 +311,7 @@ class HealSteps:
         if not record.is_claimed_by(request.run_id, current_time()):
             raise ClaimLostError(request.route_table_id, request.run_id, record.run_id)
 
-    def _changeable(self, request: TableRequest, policy: RepeatPolicy, *, needs_approval: bool = False) -> Observation:
+    def _plan_change(self, request: TableRequest, policy: RepeatPolicy, *, needs_approval: bool = False) -> Observation:
         """Plan the change of the route table that the run has claimed or will claim.
 
         Raise BlockedError if the plan is blocked, and TableChangedError if another table governs the subnet now.

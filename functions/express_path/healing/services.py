@@ -42,7 +42,7 @@ def creators_of(services: HealServices, vpc: VpcRecord, run_id: str) -> tuple[Ru
     )
 
 
-def is_working(aws: Aws, record: TableRecord, run_id: str, at: datetime) -> bool:
+def is_other_run_working(aws: Aws, record: TableRecord, run_id: str, at: datetime) -> bool:
     """Return whether another run has claimed a route table and has not ended."""
     return record.is_claimed_by_other(run_id, at) and not has_ended(aws.ssm, record.run_id)
 

@@ -25,7 +25,7 @@ from express_path.domain.verdict.evaluator import Evaluator
 from express_path.domain.verdict.parameters import Scope
 from express_path.errors import ClaimHeldError, ClaimLostError, NotDeletedError, NotDisassociatedError
 from express_path.healing.rereading import read_settled, read_until
-from express_path.healing.services import HealServices, creators_of, current_time, is_working
+from express_path.healing.services import HealServices, creators_of, current_time, is_other_run_working
 
 
 class UndoSteps:
@@ -50,7 +50,7 @@ class UndoSteps:
             UndoAction.PLAN: self._plan,
             UndoAction.TURN: self._turn,
             UndoAction.CHECK: self._check,
-            UndoAction.REST: self._rest,
+            UndoAction.REST: self._after_disassociation,
             UndoAction.CONFIRM: self._confirm,
             UndoAction.DELETED: self._deleted,
         }
@@ -68,11 +68,11 @@ class UndoSteps:
         records, now = self._records(request), current_time()
         if records.heal.undo_run_id:
             return turn_answer(NextStep.DONE)
-        if is_working(self._aws, records.table, request.run_id, now):
+        if is_other_run_working(self._aws, records.table, request.run_id, now):
             return turn_answer(NextStep.WAIT)
-        void_run = records.table.run_id if records.table.is_claimed_by_other(request.run_id, now) else ""
+        void_run_id = records.table.run_id if records.table.is_claimed_by_other(request.run_id, now) else ""
         return turn_answer(
-            NextStep.CLAIM, self._writer(request).claim_for_undo(records.heal, void_run=void_run, lost=WAITING)
+            NextStep.CLAIM, self._writer(request).claim_for_undo(records.heal, void_run_id=void_run_id, if_lost=WAITING)
         )
 
     def _check(self, request: UndoRequest) -> dict[str, Any]:
@@ -84,38 +84,40 @@ class UndoSteps:
         if records.heal.undo_run_id:
             undone = UndoPlan(records.heal, associated=False, is_live=False)
             return self._answer(undone, [], UNDONE)
-        if is_working(self._aws, records.table, request.run_id, current_time()):
+        if is_other_run_working(self._aws, records.table, request.run_id, current_time()):
             raise ClaimHeldError(records.heal.route_table_id, records.table.run_id)
-        undo = self._still_associated(self._claimed(request))
+        undo = self._still_associated(self._claimed_records(request))
         writes = [self._writer(request).intend_disassociation()] if undo.associated else []
         return self._answer(undo, writes)
 
-    def _rest(self, request: UndoRequest) -> dict[str, Any]:
+    def _after_disassociation(self, request: UndoRequest) -> dict[str, Any]:
         """Return what is left to do after the association was removed."""
-        records = self._claimed(request)
-        undo = read_until(lambda: self._current(records), lambda now: not now.associated)
+        records = self._claimed_records(request)
+        undo = read_until(lambda: self._current_plan(records), lambda plan: not plan.associated)
         if undo.associated:
             raise NotDisassociatedError(undo.heal.route_table_id, undo.heal.endpoint_id)
-        undo = read_settled(lambda: self._current(records))
+        undo = read_settled(lambda: self._current_plan(records))
         writer = self._writer(request)
-        deletes = undo.change is UndoChange.DELETE_ENDPOINT
-        return self._answer(undo, [writer.mark_deleted(undo.heal)] if deletes else writer.undone(undo.heal))
+        if undo.change is UndoChange.DELETE_ENDPOINT:
+            return self._answer(undo, [writer.mark_for_deletion(undo.heal)])
+        return self._answer(undo, writer.undone(undo.heal))
 
     def _confirm(self, request: UndoRequest) -> dict[str, Any]:
         """Plan once more after the ledger records the endpoint as deleted: no heal uses it from then on."""
-        records = self._claimed(request)
-        undo = read_settled(lambda: self._current(records))
+        records = self._claimed_records(request)
+        undo = read_settled(lambda: self._current_plan(records))
         writer = self._writer(request)
         if undo.is_live and not undo.deletes:
-            writes = [writer.unmark_deleted(undo.heal), *writer.undone(undo.heal)]
+            writes = [writer.unmark_for_deletion(undo.heal), *writer.undone(undo.heal)]
             return self._answer(undo, writes, UndoChange.KEEP_ENDPOINT)
-        deletes = undo.change is UndoChange.DELETE_ENDPOINT
-        return self._answer(undo, [writer.intend_deletion()] if deletes else writer.undone(undo.heal))
+        if undo.change is UndoChange.DELETE_ENDPOINT:
+            return self._answer(undo, [writer.intend_deletion()])
+        return self._answer(undo, writer.undone(undo.heal))
 
     def _deleted(self, request: UndoRequest) -> dict[str, Any]:
         """Return what is left to do once EC2 deleted the endpoint."""
-        records = self._claimed(request)
-        undo = read_until(lambda: self._current(records), lambda now: not now.is_live)
+        records = self._claimed_records(request)
+        undo = read_until(lambda: self._current_plan(records), lambda plan: not plan.is_live)
         if undo.is_live:
             raise NotDeletedError(undo.heal.endpoint_id)
         writer = self._writer(request)
@@ -128,7 +130,7 @@ class UndoSteps:
         last, since = self._ledger.run(view.table.heal_run_id), self._ledger.created_at()
         return HealRecords(heal, view.table, view.vpc, last, creators, since, is_in_history(self._aws.ssm, heal, since))
 
-    def _claimed(self, request: UndoRequest) -> HealRecords:
+    def _claimed_records(self, request: UndoRequest) -> HealRecords:
         """Return the records if this run has the claim on the table. Raise ClaimLostError."""
         records = self._records(request)
         if not records.table.is_claimed_by(request.run_id, current_time()):
@@ -137,9 +139,9 @@ class UndoSteps:
 
     def _still_associated(self, records: HealRecords) -> UndoPlan:
         """Plan again while EC2 does not show the association: a late answer must not hide what is to be removed."""
-        return read_until(lambda: self._current(records), lambda now: now.associated)
+        return read_until(lambda: self._current_plan(records), lambda plan: plan.associated)
 
-    def _current(self, records: HealRecords) -> UndoPlan:
+    def _current_plan(self, records: HealRecords) -> UndoPlan:
         """Plan the undo from what EC2 shows now."""
         live = read_live_resources(self._aws, records.heal.vpc_id, records.heal.endpoint_id)
         return make_undo_plan(records, live, self._aws.region, self._settings)

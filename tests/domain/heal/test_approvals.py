@@ -14,7 +14,7 @@ from express_path.domain.heal.approvals import (
     approval_message,
     denial,
     next_step,
-    open_request,
+    open_request_run_id,
     why_not_confirmed,
 )
 from express_path.domain.heal.ledger_records import (
@@ -45,7 +45,7 @@ SUBNETS = ["subnet-1", "subnet-2"]
 )
 def test_request_of_another_run_is_open_until_answered_or_expired(approval: Approval | None, expected: str) -> None:
     """A route table has one open request: only other runs count, and only while approvers can still answer."""
-    assert open_request(approval, "own", datetime.fromtimestamp(100, UTC)) == expected
+    assert open_request_run_id(approval, "own", datetime.fromtimestamp(100, UTC)) == expected
 
 
 @pytest.mark.parametrize(

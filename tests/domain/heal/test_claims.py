@@ -16,13 +16,13 @@ from express_path.domain.heal.claims import (
     client_token,
     elect,
     endpoint_in_use,
-    found_instead,
     is_ready,
-    is_unrecorded,
     may_be_finished,
+    may_be_unrecorded,
     next_before_claim,
     next_change,
     why_not_healed,
+    why_not_ready,
 )
 from express_path.domain.heal.ledger_records import (
     LedgerView,
@@ -121,8 +121,8 @@ def test_another_request_has_another_token() -> None:
 )
 def test_endpoint_whose_creator_died_is_told(record: VpcRecord, tags: dict[str, str], expected: bool) -> None:
     """Only where an elected run has recorded no endpoint, and there is one that a heal may have created."""
-    assert is_unrecorded(observed(network(endpoints=(endpoint(tags=tags),)), record)) is expected
-    assert not is_unrecorded(observed(network(), record))
+    assert may_be_unrecorded(observed(network(endpoints=(endpoint(tags=tags),)), record)) is expected
+    assert not may_be_unrecorded(observed(network(), record))
 
 
 HEAL = RunRecord("run-1", RunKind.HEAL, StartedBy.PERSON, "123456789012", "subnet-1", "vpc-1", "rtb-1", "vpce-express")
@@ -237,5 +237,5 @@ def test_what_is_there_instead_of_an_available_endpoint_is_named() -> None:
     found = network(endpoints=(endpoint("vpce-1", state="pending"),))
     plan = replace(planned(found), endpoint_id="vpce-1")
     observation = replace(observed(found), plan=plan)
-    assert found_instead(observation) == "vpce-1 is pending"
-    assert "no longer exists" in found_instead(replace(observation, plan=replace(plan, endpoint_id="vpce-2")))
+    assert why_not_ready(observation) == "vpce-1 is pending"
+    assert "no longer exists" in why_not_ready(replace(observation, plan=replace(plan, endpoint_id="vpce-2")))

@@ -108,7 +108,7 @@ def test_the_subnets_of_others_are_told_apart() -> None:
     ]
     network = merged(views)
     assert network.foreign_subnet_ids == {"subnet-3"}
-    assert [subnet.id for subnet in network.own_subnets] == ["subnet-1", "subnet-2"]
+    assert [subnet.id for subnet in network.listed_subnets] == ["subnet-1", "subnet-2"]
 
 
 def test_a_table_that_another_account_lists_is_listed() -> None:

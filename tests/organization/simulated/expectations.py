@@ -36,7 +36,7 @@ class Scan:
         with place.runtime.acting_in(place.account_id):
             snapshot = SnapshotReader(aws).read(place.account_id, None, RuleParameters())
         evaluator = Evaluator(Tracer(snapshot), RuleParameters())
-        verdicts = {subnet.id: evaluator.verdict(subnet.id) for subnet in snapshot.own_subnets}
+        verdicts = {subnet.id: evaluator.verdict(subnet.id) for subnet in snapshot.listed_subnets}
         return cls(snapshot, verdicts, Remedies([evaluator]))
 
 

@@ -130,7 +130,7 @@ class ApprovalStep(StrEnum):
     """Nothing, because somebody stopped all heals."""
 
 
-def open_request(approval: Approval | None, run_id: str, now: datetime) -> str:
+def open_request_run_id(approval: Approval | None, run_id: str, now: datetime) -> str:
     """Return the other run whose request or approval is valid; empty if there is none.
 
     A request also ends with its run; Systems Manager shows whether that has ended.
@@ -214,9 +214,9 @@ def _with_concerns(message: str, concerns: Sequence[Concern]) -> str:
         return message
     message += f"\n\nWarnings ({len(concerns)}):"
     for number, line in enumerate(map(_line, concerns)):
-        last_line = _rest(len(concerns) - number - 1)
+        last_line = _unlisted_line(len(concerns) - number - 1)
         if len(message) + len(line) + len(last_line) > MAX_MESSAGE_LENGTH:
-            return message + _rest(len(concerns) - number)
+            return message + _unlisted_line(len(concerns) - number)
         message += line
     return message
 
@@ -225,7 +225,7 @@ def _line(concern: Concern) -> str:
     return f"\n- {concern.code}: {_quoted(f'{concern.evidence}; {concern.fix}')}"
 
 
-def _rest(number: int) -> str:
+def _unlisted_line(number: int) -> str:
     """Say how many concerns are not listed, and where to see them."""
     return f"\n- {number} more: run the heal with DryRun=true to see them." if number else ""
 

@@ -97,7 +97,7 @@ def _is_usable(snapshot: Snapshot, endpoint_id: str) -> bool:
     return endpoint is not None and endpoint.state in USABLE
 
 
-def is_unrecorded(observation: "Observation") -> bool:
+def may_be_unrecorded(observation: "Observation") -> bool:
     """Return whether the endpoint to associate may be one whose creator ended before it could record it.
 
     To find out, the run creates it again with the same token: EC2 returns the endpoint that the token created.
@@ -231,7 +231,7 @@ def next_change(plan: Plan) -> NextStep:
     return NextStep.CREATE if plan.action is PlanAction.CREATE_AND_ASSOCIATE else NextStep.ASSOCIATE
 
 
-def found_instead(observation: Observation) -> str:
+def why_not_ready(observation: Observation) -> str:
     """Return what was found instead of an available endpoint, in words."""
     endpoint = observation.endpoint
     return (

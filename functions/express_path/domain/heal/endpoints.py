@@ -128,7 +128,7 @@ def endpoint_concerns(
             "apply the patch with that tool, or allow heals to change it (stack parameter AdoptIacOwned)",
         )
     yield from _gateway_associations(table)
-    deleting = [found.id for found in express_endpoints(snapshot, table.vpc_id) if found.state == "deleting"]
+    deleting = [listed.id for listed in express_endpoints(snapshot, table.vpc_id) if listed.state == "deleting"]
     if deleting and endpoint.id == NEW_ENDPOINT:
         yield Concern(
             Blocker.ENDPOINT_DELETING,

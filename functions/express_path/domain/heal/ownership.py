@@ -38,16 +38,16 @@ def policy_hash(policy: str) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest() if policy else ""
 
 
-def _meaning(found: Any) -> Any:  # noqa: ANN401  # any JSON
+def _meaning(element: Any) -> Any:  # noqa: ANN401  # any JSON
     """Return JSON of a policy without names. The order of values, and a list of one value, mean nothing."""
-    if isinstance(found, list):
-        by_text = {json.dumps(value, sort_keys=True): value for value in map(_meaning, found)}
+    if isinstance(element, list):
+        by_text = {json.dumps(value, sort_keys=True): value for value in map(_meaning, element)}
         values = [by_text[text] for text in sorted(by_text)]
         return values[0] if len(values) == 1 and isinstance(values[0], str) else values
-    if isinstance(found, dict):
-        named = {name: listed(value) if name == "Statement" else value for name, value in found.items()}
+    if isinstance(element, dict):
+        named = {name: listed(value) if name == "Statement" else value for name, value in element.items()}
         return {name: _meaning(value) for name, value in named.items() if name not in ("Sid", "Id")}
-    return found
+    return element
 
 
 def taken_over(heal: RunRecord, endpoint: VpcEndpoint, table: RouteTable | None, settings: HealSettings) -> str:

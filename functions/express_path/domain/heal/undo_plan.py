@@ -306,12 +306,12 @@ def leads_to(table: RouteTable, endpoint_id: str) -> bool:
     return any(route.target_id == endpoint_id for route in table.routes)
 
 
-def _kept(records: HealRecords, endpoint: VpcEndpoint, others: set[str], owner: str) -> str:
+def _kept(records: HealRecords, endpoint: VpcEndpoint, other_users: set[str], owner: str) -> str:
     """Return why an endpoint must stay; empty if it may be deleted. owner shows that somebody else owns it."""
     if endpoint.id not in records.vpc.created_ids:
         return "no heal created it"
-    if others:
-        return f"{', '.join(sorted(others))} {'use' if len(others) > 1 else 'uses'} it"
+    if other_users:
+        return f"{', '.join(sorted(other_users))} {'use' if len(other_users) > 1 else 'uses'} it"
     return f"somebody else owns it ({owner}); delete it yourself if nobody needs it" if owner else ""
 
 
@@ -339,7 +339,7 @@ def moves(evaluator: Evaluator, table_id: str, endpoint_id: str) -> tuple[UndoFa
 
 
 def _moves(after: Evaluator, table_id: str) -> Iterator[UndoFact]:
-    for subnet in after.snapshot.own_subnets:
+    for subnet in after.snapshot.listed_subnets:
         governing = after.tracer.governing_table(subnet)
         if governing and governing.id == table_id:
             verdict = after.verdict(subnet.id)

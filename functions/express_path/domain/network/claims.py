@@ -46,9 +46,9 @@ class Claims(NamedTuple):
 
     def claim_on(self, subnet: Subnet) -> Claim:
         """Return the claim on a subnet: an association with it takes precedence over the main table of its VPC."""
-        own = self.by_subnet.get(subnet.id)
-        if own:
-            return Claim(tuple(sorted(own)))
+        table_ids = self.by_subnet.get(subnet.id)
+        if table_ids:
+            return Claim(tuple(sorted(table_ids)))
         return Claim(tuple(sorted(self.main_by_vpc.get(subnet.vpc_id, ()))), by_main=True)
 
 
@@ -62,8 +62,8 @@ def claims_of(tables: Iterable[RouteTable], listed_subnets: Container[str]) -> C
             if not association.may_count:
                 continue
             if _is_with_unknown_subnet(association, listed_subnets):
-                found = UnknownAssociation(table.id, association.subnet_id or "")
-                unknown[table.vpc_id] = min(found, unknown.get(table.vpc_id, found))
+                unknown_here = UnknownAssociation(table.id, association.subnet_id or "")
+                unknown[table.vpc_id] = min(unknown_here, unknown.get(table.vpc_id, unknown_here))
             state = association.state if association.counts else ASSOCIATION_STATES[0]
             claiming = [table.id] if association.counts else [table.id, UNKNOWN_TABLE]
             for table_id in claiming:
@@ -86,10 +86,10 @@ def _is_with_unknown_subnet(association: Association, listed_subnets: Container[
 
 def _by_precedence(claims_by_state: dict[str, _TableIds]) -> _TableIds:
     """Return the claims of all states. If several states have a claim, the first state in ASSOCIATION_STATES counts."""
-    found: _TableIds = {}
+    claims: _TableIds = {}
     for state in reversed(ASSOCIATION_STATES):
-        found.update(claims_by_state[state])
-    return found
+        claims.update(claims_by_state[state])
+    return claims
 
 
 def _claim(claims: _TableIds, owner_id: str, table_id: str) -> None:

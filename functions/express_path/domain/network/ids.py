@@ -55,11 +55,11 @@ https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/resource-ids.html
 FORMS.update({field[0].upper() + field[1:]: form for field, form in FORMS.items()})
 
 
-def wrong_form(found: str, field: str) -> str:
+def wrong_form(text: str, field: str) -> str:
     """Return what is allowed if a string does not have the form of the field's ids, else an empty string.
 
     A field that holds no ids may contain any string without control characters.
     """
     form, allowed = FORMS.get(field, (None, "a string without control characters"))
-    has_form = form.fullmatch(found) if form else found.isprintable() or not _CONTROL.search(found)
+    has_form = form.fullmatch(text) if form else text.isprintable() or not _CONTROL.search(text)
     return "" if has_form else allowed

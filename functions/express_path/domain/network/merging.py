@@ -7,7 +7,7 @@ read earlier, each description of it is kept: which one is right is not known.
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Protocol, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 from express_path.domain.network.addresses import Cidr
 from express_path.domain.network.claims import Claim, claims_of, unlisted_tables
@@ -253,15 +253,17 @@ def _attachments(descriptions: list[TransitGatewayAttachment]) -> list[TransitGa
     A transit gateway's owner sees associations, and a VPC's owner the attachment's subnets. An association that has no
     effect, because of its state, is none that is lacking.
     """
-    associations = [_association(attachment) for attachment in descriptions if _shows_association(attachment)]
-    subnets: list[tuple[str, ...] | None] = [row.subnet_ids for row in descriptions if row.subnet_ids]
+    shown_associations = [_association(attachment) for attachment in descriptions if _shows_association(attachment)]
+    shown_subnets: list[tuple[str, ...] | None] = [
+        attachment.subnet_ids for attachment in descriptions if attachment.subnet_ids
+    ]
     appliance_mode = any(attachment.appliance_mode for attachment in descriptions)
     completed = []
     for attachment in descriptions:
         its_associations = [_association(attachment)]
         if not _shows_association(attachment):
-            its_associations = associations or [(None, None, True)]
-        its_subnets = [attachment.subnet_ids] if attachment.subnet_ids else subnets or [None]
+            its_associations = shown_associations or [_NO_ASSOCIATION]
+        its_subnets = [attachment.subnet_ids] if attachment.subnet_ids else shown_subnets or [None]
         for route_table_id, policy_table_id, is_certain in its_associations:
             for subnet_ids in its_subnets:
                 completed.append(
@@ -272,15 +274,25 @@ def _attachments(descriptions: list[TransitGatewayAttachment]) -> list[TransitGa
                         is_association_certain=is_certain,
                         subnet_ids=tuple(sorted(subnet_ids)) if subnet_ids else None,
                         appliance_mode=appliance_mode,
-                        shows_association=bool(associations),
+                        shows_association=bool(shown_associations),
                     )
                 )
     return completed
 
 
-def _association(attachment: TransitGatewayAttachment) -> tuple[str | None, str | None, bool]:
-    """Return the route table and the policy table with which an attachment is associated, and whether that is certain."""
-    return attachment.route_table_id, attachment.policy_table_id, attachment.is_association_certain
+class _Association(NamedTuple):
+    """The route table and the policy table with which an attachment is associated, and whether that is certain."""
+
+    route_table_id: str | None
+    policy_table_id: str | None
+    is_certain: bool
+
+
+_NO_ASSOCIATION = _Association(None, None, is_certain=True)
+
+
+def _association(attachment: TransitGatewayAttachment) -> _Association:
+    return _Association(attachment.route_table_id, attachment.policy_table_id, attachment.is_association_certain)
 
 
 def _shows_association(attachment: TransitGatewayAttachment) -> bool:

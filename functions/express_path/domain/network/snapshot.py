@@ -143,7 +143,7 @@ class Snapshot:
         return replace(self, versions=versions, **cast("Any", changed))
 
     @cached_property
-    def own_subnets(self) -> tuple[Subnet, ...]:
+    def listed_subnets(self) -> tuple[Subnet, ...]:
         """The subnets that account_id itself lists, sorted by id: its own and those that are shared with it."""
         return tuple(
             self.subnets[subnet_id] for subnet_id in sorted(self.subnets) if subnet_id not in self.foreign_subnet_ids
@@ -240,10 +240,12 @@ class Snapshot:
         """The subnets of the network interfaces that customers own and that forward traffic; empty if one is not shown."""
         interfaces = (self.network_interfaces or {}).values()
         versions = [version for interface in interfaces for version in self.versions_of(interface)]
-        return frozenset(row.subnet_id for row in versions if not (row.source_dest_check or row.is_managed))
+        return frozenset(
+            version.subnet_id for version in versions if not (version.source_dest_check or version.is_managed)
+        )
 
     @property
-    def own_vpcs(self) -> frozenset[str]:
+    def owned_vpcs(self) -> frozenset[str]:
         """The VPCs that account_id owns. In a VPC that is shared with it, an account sees only its own network interfaces.
 
         https://docs.aws.amazon.com/vpc/latest/userguide/vpc-sharing.html

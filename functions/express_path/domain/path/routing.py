@@ -117,9 +117,9 @@ class GoverningTables:
         return dict(by_table)
 
 
-def overlap(one: Cidr, other: Cidr) -> bool:
+def overlap(first: Cidr, second: Cidr) -> bool:
     """Return whether two blocks have an address in common; one then contains the other."""
-    return contains(one, other) or contains(other, one)
+    return contains(first, second) or contains(second, first)
 
 
 def contains(outer: Cidr, inner: Cidr) -> bool:
@@ -213,9 +213,9 @@ class RoutingIndex:
         if winners is None:  # the usual case
             networks[block.network] = [route]
             return
-        best, *others = sorted((*winners, route), key=rank_of)
+        best, *worse = sorted((*winners, route), key=rank_of)
         ties = (rank_of(best), Rank.SYSTEM)
-        networks[block.network] = [best, *(other for other in others if rank_of(other) in ties)]
+        networks[block.network] = [best, *(kept for kept in worse if rank_of(kept) in ties)]
 
     def split(self, block: Cidr) -> Iterator[RoutedBlocks]:
         """Split a block by the prefixes of this table: each address belongs to the longest prefix that matches it.
@@ -356,7 +356,7 @@ class RoutingIndexes:
         """The network interfaces that exist, and the instances that they are attached to."""
         interfaces = (self._snapshot.network_interfaces or {}).values()
         versions = [version for interface in interfaces for version in self._snapshot.versions_of(interface)]
-        return frozenset({*(each.id for each in versions), *(each.instance_id for each in versions)})
+        return frozenset({*(version.id for version in versions), *(version.instance_id for version in versions)})
 
     def _is_gateway_endpoint(self, route: Route) -> bool:
         endpoint = self._snapshot.vpc_endpoints.get(route.target_id)
@@ -365,6 +365,6 @@ class RoutingIndexes:
 
 def _common_entries(versions: Sequence[PrefixList]) -> PrefixList:
     """Return a list with the entries that all descriptions of it have."""
-    first, *others = versions
-    common = [cidr for cidr in first.cidrs or () if all(cidr in (other.cidrs or ()) for other in others)]
+    first, *more_versions = versions
+    common = [cidr for cidr in first.cidrs or () if all(cidr in (version.cidrs or ()) for version in more_versions)]
     return replace(first, cidrs=tuple(common))

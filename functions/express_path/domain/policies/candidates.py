@@ -8,7 +8,7 @@ from typing import cast
 
 from express_path.domain.policies.conditions import (
     ABSENT,
-    OTHER,
+    UNNAMED_VALUES,
     Value,
     different,
     is_public_ipv4,
@@ -22,7 +22,7 @@ from express_path.domain.policies.keys import (
     ALWAYS,
     CURRENT_TIME,
     EPOCH_TIME,
-    FORMS,
+    ID_PREFIXES,
     INSTANCE_IP,
     OF_INSTANCES,
     OF_SERVICES,
@@ -176,11 +176,11 @@ class Candidates:
     def _single_values(self, unknown: UnknownValue) -> list[str]:
         """Return values of a key so that each way in which a value compares to what the policy says has one."""
         path, key = unknown
-        keys = [key, *(instance_key for instance_key, same_key in OF_INSTANCES.items() if same_key == key)]
-        conditions = self._comparisons(path, key, keys)
+        equal_keys = [key, *(instance_key for instance_key, same_key in OF_INSTANCES.items() if same_key == key)]
+        conditions = self._comparisons(path, key, equal_keys)
         frames = self._frames(key)
         of_addresses = key in (SOURCE_IP, VPC_IP)
-        is_variable = not self._request.variables.isdisjoint(keys)
+        is_variable = not self._request.variables.isdisjoint(equal_keys)
         question = (path is RequestPath.NAT, of_addresses, is_variable, tuple(conditions), tuple(frames))
         if question not in self._computed:
             values = values_that_matter(conditions, self._effort, of_addresses=of_addresses, frames=frames)
@@ -191,24 +191,35 @@ class Candidates:
             self._computed[question] = values
         return cast("list[str]", self._computed[question])
 
-    def _comparisons(self, path: RequestPath | None, key: str, keys: Sequence[str]) -> list[Condition]:
-        """Return the conditions that tell values of a key apart, without policy variables. keys have the same values as key."""
-        compared_keys = self._compared_with(keys)
+    def _comparisons(self, path: RequestPath | None, key: str, equal_keys: Sequence[str]) -> list[Condition]:
+        """Return the conditions that tell values of a key apart, without policy variables.
+
+        equal_keys have the same values as key, which is one of them.
+        """
+        compared_keys = self._keys_compared_with(equal_keys)
         paths = [path] if path else list(RequestPath)
         conditions: dict[Condition, None] = {}
-        for condition in [row for about in (*keys, *compared_keys) for row in self._conditions_on(about)]:
-            for on_path in paths:
-                conditions[replace(condition, values=self._shown(condition.values, on_path))] = None
-        untried = [
-            FORMS[compared_key] + text for compared_key in compared_keys if compared_key in FORMS for text in OTHER
-        ]
-        values = (*self._tried(compared_keys), *untried)
-        comparisons = [*conditions, Condition("StringEquals", "", if_exists=False, key=key, values=values)]
+        for condition_key in (*equal_keys, *compared_keys):
+            for condition in self._conditions_on(condition_key):
+                for on_path in paths:
+                    values = self._with_variables_replaced(condition.values, on_path)
+                    conditions[replace(condition, values=values)] = None
+        compared_values = [*self._given_or_tried(compared_keys)]
+        for compared_key in compared_keys:
+            if compared_key in ID_PREFIXES:
+                compared_values += [ID_PREFIXES[compared_key] + text for text in UNNAMED_VALUES]
+        is_compared_value = Condition("StringEquals", "", if_exists=False, key=key, values=tuple(compared_values))
+        comparisons = [*conditions, is_compared_value]
         if key == VPC:
-            for condition in self._conditions_on(VPC_ARN):
-                vpc_ids = [arn.rpartition("/")[2] for arn in self._shown(condition.values, RequestPath.ENDPOINT)]
-                comparisons += [replace(condition, operator="StringLike", values=(vpc_id,)) for vpc_id in vpc_ids]
+            comparisons += self._comparisons_of_vpc_arns()
         return comparisons
+
+    def _comparisons_of_vpc_arns(self) -> Iterable[Condition]:
+        """Yield the conditions on the VPC's ARN as conditions on the VPC's ID, with which the ARN ends."""
+        for condition in self._conditions_on(VPC_ARN):
+            for arn in self._with_variables_replaced(condition.values, RequestPath.ENDPOINT):
+                vpc_id = arn.rpartition("/")[2]
+                yield replace(condition, operator="StringLike", values=(vpc_id,))
 
     def _frames(self, key: str) -> list[Pattern]:
         """Return the patterns of which every value of a key matches one; none if a value may be any text."""
@@ -216,27 +227,30 @@ class Candidates:
             return self._arns(f"ec2:?*:?*:vpc/{self._vpc_id()}")
         if key == PRINCIPAL_ARN:
             return self._arns("iam::?*:?*")
-        if key in FORMS:
-            return [compiled(f"{FORMS[key]}?*")]
+        if key in ID_PREFIXES:
+            return [compiled(f"{ID_PREFIXES[key]}?*")]
         return []
 
-    def _compared_with(self, keys: Sequence[str]) -> list[str]:
+    def _keys_compared_with(self, keys: Sequence[str]) -> list[str]:
         """Return the other keys that conditions compare with keys, by a policy variable."""
         if self._request.variables.isdisjoint(keys):
             return []
-        others = [key for key in self._request.conditions if key not in keys]
-        return [key for key in others if self._has_variable(key, keys)]
+        return [key for key in self._request.conditions if key not in keys and self._has_variable(key, keys)]
 
     def _has_variable(self, key: str, names: Sequence[str]) -> bool:
         """Return whether a condition on a key has a policy variable of one of these names in its values."""
         variables = variables_in(self._texts_about(UnknownValue(None, key)))
         return not set(names).isdisjoint(variables)
 
-    def _tried(self, keys: Sequence[str]) -> tuple[str, ...]:
+    def _given_or_tried(self, keys: Sequence[str]) -> tuple[str, ...]:
         """Return the values of keys that are given or tried."""
-        values = [self._values.of_key(key, path) for key in keys for path in RequestPath]
-        values += [value for key in keys for value in self._given(RequestPath.ENDPOINT, VPC if key == VPC_ARN else key)]
-        return tuple(dict.fromkeys(text for value in values if not isinstance(value, UnknownValue) for text in value))
+        values: list[Value] = []
+        for key in keys:
+            tried = (self._values.of_key(key, path) for path in RequestPath)
+            values += [value for value in tried if not isinstance(value, UnknownValue)]
+        for key in keys:
+            values += self._given(RequestPath.ENDPOINT, VPC if key == VPC_ARN else key)
+        return tuple(dict.fromkeys(chain.from_iterable(values)))
 
     def _vpc_id(self) -> str:
         """Return the ID of the endpoint's VPC, or the one that is tried; else a pattern for any."""
@@ -245,7 +259,7 @@ class Candidates:
         tried = self._values.tried.get(UnknownValue(RequestPath.ENDPOINT, VPC))
         return tried[0] if tried else "*"
 
-    def _shown(self, texts: tuple[str, ...], path: RequestPath) -> tuple[str, ...]:
+    def _with_variables_replaced(self, texts: tuple[str, ...], path: RequestPath) -> tuple[str, ...]:
         """Return texts with the values that are tried in place of variables, and with others where there is none yet."""
         replaced = self._values.replaced(texts, path)
         if isinstance(replaced, UnknownValue):
@@ -255,7 +269,7 @@ class Candidates:
     def _resources(self) -> list[str]:
         """Return ARNs of directory buckets and access points, so that each set of patterns that match one has one."""
         # no Resource has a variable whose value depends on the path
-        patterns = self._shown(tuple(self._texts_about(RESOURCE)), RequestPath.NAT)
+        patterns = self._with_variables_replaced(tuple(self._texts_about(RESOURCE)), RequestPath.NAT)
         if patterns not in self._computed:
             self._effort.spend(0, BYTES_OF_CHARACTER * sum(map(len, patterns)))
             wild = [compiled(text) for text in patterns if is_wild(text)]

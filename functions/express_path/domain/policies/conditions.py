@@ -31,7 +31,7 @@ ABSENT: Value = ()
 _MOST_COMPARISONS = 50_000
 _COLONS_OF_IPV6 = 8
 """More colons than an IPv6 address of eight groups has, so that no wildcard matches one."""
-OTHER = ("other", "another")
+UNNAMED_VALUES = ("other", "another")
 """Values of a key that no policy has: two, so that two keys can have the same value or different ones."""
 
 
@@ -78,7 +78,7 @@ def values_that_matter(
         return _addresses_that_matter(texts, patterns, effort, frames)
     values = examples(patterns, texts, effort, frames)
     if not frames:
-        values = [*values, *OTHER]
+        values = [*values, *UNNAMED_VALUES]
     return list(dict.fromkeys(values))
 
 
@@ -206,10 +206,10 @@ def _seconds(text: str) -> float | None:
     if number is not None:
         return number
     try:
-        found = datetime.fromisoformat(f"{month[1]}-{month[2] or '01'}-01" if month else text)
+        time = datetime.fromisoformat(f"{month[1]}-{month[2] or '01'}-01" if month else text)
     except ValueError:
         return None
-    return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
 
 def _pattern_of_arn(text: str) -> str | None:
@@ -232,20 +232,20 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
         return None
 
 
-def _is_in(found: str, block: str) -> bool:
-    address, network = _address(found), _network(block)
+def _is_in(value: str, block: str) -> bool:
+    address, network = _address(value), _network(block)
     return address is not None and network is not None and address in network
 
 
-def _is_same_in_any_case(found: str, wanted: str) -> bool:
-    return found.lower() == wanted.lower()
+def _is_same_in_any_case(value: str, wanted: str) -> bool:
+    return value.lower() == wanted.lower()
 
 
 def _compared(
     read: Callable[[str], float | None], compare: Callable[[float, float], bool]
 ) -> Callable[[str, str], bool]:
-    def both(found: str, wanted: str) -> bool:
-        left, right = read(found), read(wanted)
+    def both(value: str, wanted: str) -> bool:
+        left, right = read(value), read(wanted)
         return left is not None and right is not None and compare(left, right)
 
     return both

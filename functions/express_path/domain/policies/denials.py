@@ -9,15 +9,14 @@ The same search finds whether a policy may allow the request of an AWS service, 
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
 
-from express_path.domain.policies.conditions import OTHER
+from express_path.domain.policies.conditions import UNNAMED_VALUES
 from express_path.domain.policies.documents import Condition, PolicyDocument, Statement
 from express_path.domain.policies.effort import Effort
 from express_path.domain.policies.keys import (
-    FORMS,
+    ID_PREFIXES,
     NOTHING_KNOWN,
     VPC,
     KnownContext,
@@ -37,7 +36,7 @@ def may_allow(document: PolicyDocument, request: ServiceRequest) -> bool:
     """Return whether a policy allows the request of a service, whatever is unknown of it. Raise PolicyError."""
     effort = Effort(document.source)
     action = request.action.lower()
-    statements = tuple(row for row in document.statements if is_about(row.action, action, effort))
+    statements = tuple(statement for statement in document.statements if is_about(statement.action, action, effort))
     refuse_unreadable(document, statements)
     question = PolicyQuestion(document, NOTHING_KNOWN, Request("", statements), effort, {}, service_request=request)
     return Search(question).finds_what_is_allowed()
@@ -66,21 +65,21 @@ def denials(
 ) -> list[Denial]:
     """Return the statements of a policy that would deny. Raise PolicyError if that cannot be found out."""
     effort = effort or Effort(document.source)
-    in_resources = variables_in(text for row in document.statements for text in row.resource.patterns)
+    in_resources = variables_in(pattern for statement in document.statements for pattern in statement.resource.patterns)
     if document.has_variables and any(map(is_of_path, in_resources)):
         raise PolicyError(document.source, "a Resource has a policy variable whose value depends on the path")
-    of_path = {}
+    path_conditions = {}
     for number, statement in enumerate(document.statements):
         conditions = [condition for condition in statement.conditions if depends_on_path(condition, document)]
         if conditions:
-            of_path[number] = conditions
-    if not of_path:
+            path_conditions[number] = conditions
+    if not path_conditions:
         return []
     searches = searches_of(document, known, effort)
     denied = []
-    for number, conditions in of_path.items():
+    for number, conditions in path_conditions.items():
         statement = document.statements[number]
-        search = next((search for search in searches if search.finds(statement)), None)
+        search = next((search for search in searches if search.finds_what_is_lost(statement)), None)
         if search:
             fix = _fix(statement, conditions, search, searches)
             denied.append(Denial(document.source, statement, tuple(conditions), fix))
@@ -125,16 +124,14 @@ def allows_no_session(
 _NO_FIX = "change or delete the statement: with a condition on the endpoint or its VPC, it would deny something else, or nothing"
 
 
-def _fix(statement: Statement, of_path: Sequence[Condition], search: Search, of_requests: Sequence[Search]) -> str:
+def _fix(statement: Statement, path_conditions: Sequence[Condition], search: Search, searches: Sequence[Search]) -> str:
     """Return how to change a statement so that it allows both paths, if that denies nothing else and leaves something.
 
-    of_path are its conditions that depend on the path, and search is the one, of all requests, that found what it would
-    deny.
+    path_conditions are its conditions that depend on the path. search is the one of the searches, one for each request,
+    that found what it would deny.
     """
     known = search.question.known
-    vpc_id = (
-        known.vpc_id or search.values.tried.get(UnknownValue(RequestPath.ENDPOINT, VPC), (FORMS[VPC] + OTHER[0],))[0]
-    )
+    vpc_id = known.vpc_id or _tried_vpc_id(search)
     if known.endpoint_id:
         key, value = "aws:SourceVpce", known.endpoint_id
     else:
@@ -144,18 +141,15 @@ def _fix(statement: Statement, of_path: Sequence[Condition], search: Search, of_
     if statement.is_deny:
         kept = list(statement.conditions)
     else:
-        kept = [condition for condition in statement.conditions if condition not in of_path]
+        kept = [condition for condition in statement.conditions if condition not in path_conditions]
     fixed = replace(statement, conditions=(*kept, added))
-    instead = [fixed] if statement.is_deny else [statement, fixed]
+    replacement = [fixed] if statement.is_deny else [statement, fixed]
     questions = []
-    for of_request in of_requests:
-        request = of_request.question.request
-        rows = chain.from_iterable(instead if row is statement else [row] for row in request.statements)
-        changed = Request(request.session_mode, tuple(rows))
+    for request in (request_search.question.request for request_search in searches):
+        changed = Request(request.session_mode, tuple(_with_replacement(request.statements, statement, replacement)))
         questions.append(replace(search.question, request=changed, known=replace(known, vpc_id=vpc_id)))
-    denies = any(Search(question).finds(instead[0]) for question in questions)
-    anywhere = (Search(replace(question, known=NOTHING_KNOWN)) for question in questions)
-    if denies or not any(search_anywhere.finds_what_applies(fixed, RequestPath) for search_anywhere in anywhere):
+    still_denies = any(Search(question).finds_what_is_lost(replacement[0]) for question in questions)
+    if still_denies or not any(_applies_anywhere(fixed, question) for question in questions):
         return _NO_FIX
     if not (known.endpoint_id or known.vpc_id):
         added = replace(added, values=("<ID of the VPC>",))
@@ -163,6 +157,27 @@ def _fix(statement: Statement, of_path: Sequence[Condition], search: Search, of_
     if statement.is_deny:
         return f"replace its Condition by {text}"
     return f"add the same statement once more, without its Sid and with the Condition {text}"
+
+
+def _tried_vpc_id(search: Search) -> str:
+    """Return the ID of the endpoint's VPC with which a search found something, or any if the ID did not matter."""
+    tried = search.values.tried.get(UnknownValue(RequestPath.ENDPOINT, VPC))
+    return tried[0] if tried else ID_PREFIXES[VPC] + UNNAMED_VALUES[0]
+
+
+def _with_replacement(
+    statements: Sequence[Statement], replaced: Statement, replacement: Sequence[Statement]
+) -> Iterator[Statement]:
+    for statement in statements:
+        if statement is replaced:
+            yield from replacement
+        else:
+            yield statement
+
+
+def _applies_anywhere(statement: Statement, question: PolicyQuestion) -> bool:
+    """Return whether a statement applies to any request of any network, on any path."""
+    return Search(replace(question, known=NOTHING_KNOWN)).finds_what_applies(statement, list(RequestPath))
 
 
 def _json(conditions: Sequence[Condition]) -> str:

@@ -48,9 +48,11 @@ OPERATORS = {
 (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_elements_condition_operators.html)."""
 
 
-def listed(found: Any) -> list[Any]:  # noqa: ANN401  # any JSON
+def listed(element: Any) -> list[Any]:  # noqa: ANN401  # any JSON
     """Return an element of a policy, which may be absent, one value, or a list, as a list."""
-    return [] if found is None else found if isinstance(found, list) else [found]
+    if element is None:
+        return []
+    return element if isinstance(element, list) else [element]
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,20 +116,22 @@ class PolicyDocument:
     has_variables: bool = False
 
 
-def parse_policy(source: str, found: object) -> PolicyDocument:
+def parse_policy(source: str, policy: object) -> PolicyDocument:
     """Read a policy document, from JSON or from its text. Raise RecordError that names the source and the field.
 
     Raise PolicyError if it is so large that judging it would take too long.
     """
-    document: Any = _read(source, found) if isinstance(found, str) else found
+    document: Any = _read(source, policy) if isinstance(policy, str) else policy
     if not isinstance(document, Mapping) or "Statement" not in document:
         raise RecordError(source, "", document, "a policy document: an object with Statement")
     if _size(document) > MOST_VALUES:
         raise PolicyError(source, f"it has more than {MOST_VALUES:,} values, and no policy that AWS accepts has")
     if not document["Statement"]:
         raise RecordError(source, "Statement", document["Statement"], "at least one statement")
-    rows = document["Statement"] if isinstance(document["Statement"], list) else [document["Statement"]]
-    statements = tuple(_statement(f"{source}: Statement[{number}]", row, number + 1) for number, row in enumerate(rows))
+    statements = tuple(
+        _statement(f"{source}: Statement[{number}]", statement, number + 1)
+        for number, statement in enumerate(listed(document["Statement"]))
+    )
     return PolicyDocument(source, statements, document.get("Version") == "2012-10-17")
 
 
@@ -159,25 +163,27 @@ def _size(document: object) -> int:
     return size
 
 
-def _statement(place: str, found: object, number: int) -> Statement:
-    if not isinstance(found, Mapping):
-        raise RecordError(place, "", found, "an object")
-    for name in found:
+def _statement(place: str, statement: object, number: int) -> Statement:
+    if not isinstance(statement, Mapping):
+        raise RecordError(place, "", statement, "an object")
+    for name in statement:
         if name not in _ELEMENTS:
-            raise RecordError(place, str(name), found[name], f"left out: an element is one of {', '.join(_ELEMENTS)}")
-    effect = found.get("Effect")
+            raise RecordError(
+                place, str(name), statement[name], f"left out: an element is one of {', '.join(_ELEMENTS)}"
+            )
+    effect = statement.get("Effect")
     if effect not in ("Allow", "Deny"):
         raise RecordError(place, "Effect", effect, "Allow or Deny")
-    if "Action" not in found and "NotAction" not in found:
+    if "Action" not in statement and "NotAction" not in statement:
         raise RecordError(place, "Action", None, "an action or a list of actions")
-    sid = found.get("Sid")
+    sid = statement.get("Sid")
     return Statement(
         sid if isinstance(sid, str) and sid else number,
         effect == "Deny",
-        _element(place, found, "Action"),
-        _element(place, found, "Resource"),
-        _element(place, found, "Principal"),
-        tuple(_conditions(place, found.get("Condition"))),
+        _element(place, statement, "Action"),
+        _element(place, statement, "Resource"),
+        _element(place, statement, "Principal"),
+        tuple(_conditions(place, statement.get("Condition"))),
     )
 
 
@@ -193,13 +199,13 @@ def _element(place: str, statement: Json, name: str) -> Element:
     return Element(read(place, full_name, statement[full_name]), full_name == negated)
 
 
-def _principals(place: str, name: str, found: object) -> tuple[str, ...]:
+def _principals(place: str, name: str, element: object) -> tuple[str, ...]:
     """Return the principals: those of AWS as they are, others with their kind, such as Service:sns.amazonaws.com."""
-    if not isinstance(found, Mapping):
-        return _strings(place, name, found)
+    if not isinstance(element, Mapping):
+        return _strings(place, name, element)
     return tuple(
         value if kind == "AWS" or (value == "*" and f"{kind}:" != SERVICE) else f"{kind}:{value}"
-        for kind, values in found.items()
+        for kind, values in element.items()
         for value in _strings(place, f"{name}.{kind}", values)
     )
 
@@ -210,12 +216,12 @@ def account_of(pattern: str) -> str:
     return match[1] if match else ""
 
 
-def _conditions(place: str, found: object) -> Iterator[Condition]:
-    if found is None:
+def _conditions(place: str, element: object) -> Iterator[Condition]:
+    if element is None:
         return
-    if not isinstance(found, Mapping):
-        raise RecordError(place, "Condition", found, "an object of operators")
-    for operator, keys in found.items():
+    if not isinstance(element, Mapping):
+        raise RecordError(place, "Condition", element, "an object of operators")
+    for operator, keys in element.items():
         quantifier, _, name = str(operator).rpartition(":")
         lower = name.lower()
         if_exists = lower.endswith(_IF_EXISTS)
@@ -229,10 +235,12 @@ def _conditions(place: str, found: object) -> Iterator[Condition]:
             yield Condition(base, _QUANTIFIERS.get(quantifier.lower(), ""), if_exists, str(key), allowed)
 
 
-def _strings(place: str, field_name: str, found: object) -> tuple[str, ...]:
+def _strings(place: str, field_name: str, element: object) -> tuple[str, ...]:
     """Return one value or a list of values as texts; JSON's true and 1 are as good as their texts."""
-    values = found if isinstance(found, list) else [found]
+    values = element if isinstance(element, list) else [element]
     for value in values:
         if not isinstance(value, str | int | float) or FILLER in str(value):
-            raise RecordError(place, field_name, found, "a text without the character U+E000, or a list of such texts")
+            raise RecordError(
+                place, field_name, element, "a text without the character U+E000, or a list of such texts"
+            )
     return tuple(str(value).lower() if isinstance(value, bool) else str(value) for value in values)

@@ -22,7 +22,7 @@ class Goals:
         self._computed = question.computed
         self._values = values
 
-    def would_deny(self, statement: Statement) -> Answer:
+    def newly_denies(self, statement: Statement) -> Answer:
         """Whether a Deny statement applies on the endpoint path, and none did on the NAT path."""
         return _all([self.applies(statement, RequestPath.ENDPOINT), self.none_applies(RequestPath.NAT, is_deny=True)])
 
@@ -39,7 +39,11 @@ class Goals:
 
     def none_applies(self, path: RequestPath, *, is_deny: bool) -> Answer:
         """Whether no Deny statement, or no Allow statement, applies on a path."""
-        return _all(_not(self.applies(row, path)) for row in self._request.statements if row.is_deny is is_deny)
+        return _all(
+            _not(self.applies(statement, path))
+            for statement in self._request.statements
+            if statement.is_deny is is_deny
+        )
 
     def applies(self, statement: Statement, path: RequestPath) -> Answer:
         """Whether a statement applies on a path."""

@@ -42,7 +42,7 @@ ALWAYS = (
 (https://docs.aws.amazon.com/IAM/latest/UserGuide/reference_policies_condition-keys.html, Availability)."""
 OF_SERVICES = ("aws:principalisawsservice", "aws:viaawsservice")
 """Keys that are true only if an AWS service calls, which no service does from a subnet."""
-FORMS = {VPC: "vpc-", INSTANCE_VPC: "vpc-", VPCE: "vpce-"}
+ID_PREFIXES = {VPC: "vpc-", INSTANCE_VPC: "vpc-", VPCE: "vpce-"}
 """How the values of keys begin."""
 ONLY_SOME_ENDPOINTS = "aws:vpce"
 """How the keys begin that are newer, such as aws:VpceOrgID: requests through an endpoint may have them."""

@@ -26,9 +26,9 @@ class Search:
         self._goals = Goals(question, self.values)
         self._candidates = Candidates(question, self.values)
 
-    def finds(self, statement: Statement) -> bool:
-        """Return whether a statement would deny."""
-        goal = self._goals.would_deny if statement.is_deny else self._goals.no_longer_allows
+    def finds_what_is_lost(self, statement: Statement) -> bool:
+        """Return whether a Deny statement newly denies a request, or an Allow statement no longer allows one."""
+        goal = self._goals.newly_denies if statement.is_deny else self._goals.no_longer_allows
         return self._is_asked_about(statement) and self._search(partial(goal, statement))
 
     def finds_what_is_not_allowed(self) -> bool:

@@ -160,7 +160,7 @@ class Remedies:
 
     def __init__(self, evaluators: Iterable[Evaluator] = ()) -> None:
         """Name the endpoints of these networks; without the network of a verdict, its remedy has no command."""
-        self._evaluators = {(one.account.id, one.snapshot.region): one for one in evaluators}
+        self._evaluators = {(evaluator.account.id, evaluator.snapshot.region): evaluator for evaluator in evaluators}
         self._networks: dict[Tracer, VpcNetworks] = {}
         self._remedies: dict[Hashable, Remedy | None] = {}
 
@@ -220,9 +220,9 @@ def remedy(verdict: Verdict, evaluator: Evaluator | None) -> Remedy | None:
     return association([verdict], endpoint, owner_of(endpoint) or owner)
 
 
-def is_accepted(found: Remedy | None) -> bool:
+def is_accepted(remedy: Remedy | None) -> bool:
     """Return whether a heal would accept a remedy: it associates route tables, and nobody's code owns the endpoint."""
-    return found is not None and found.endpoint is not None and not owner_of(found.endpoint)
+    return remedy is not None and remedy.endpoint is not None and not owner_of(remedy.endpoint)
 
 
 def _transit_text(table: RouteTable, concern: Concern) -> str:

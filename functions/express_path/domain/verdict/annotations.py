@@ -98,8 +98,8 @@ def read_annotation(text: str) -> Annotation | None:
     table_id, *hop_ids = hop_names or [""]
     if not table_id:
         return Annotation(reason)
-    others = (Hop(_kind(hop_id), hop_id, "") for hop_id in hop_ids)
-    return Annotation(reason, table_id, (Hop(_kind(target), target, destination), *others))
+    later_hops = (Hop(_kind(hop_id), hop_id, "") for hop_id in hop_ids)
+    return Annotation(reason, table_id, (Hop(_kind(target), target, destination), *later_hops))
 
 
 def _kind(hop_id: str) -> TargetKind:

@@ -192,7 +192,7 @@ class Evaluator:
             for version in snapshot.versions_of(subnet)
             for table in self.tracer.possible_tables(version)
         ]
-        decision, version, table = min(possible, key=lambda found: _severity(found[0]))
+        decision, version, table = min(possible, key=lambda decided: _severity(decided[0]))
         zone_id, table_id = version.availability_zone_id, table.id if table else None
         return Verdict(self.account.id, snapshot.region, subnet.vpc_id, subnet_id, zone_id, table_id, *decision)
 

@@ -59,7 +59,7 @@ def _of_route_table(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
         yield from _leading_through(_subnets_of_vpc(change, tracer), tracer)
     table_ids = {change.resource_id, *_current_tables(earlier_subnet_ids, tracer)}
     yield from earlier_subnet_ids
-    for subnet in tracer.snapshot.own_subnets:
+    for subnet in tracer.snapshot.listed_subnets:
         if _is_affected(change, table_ids, tracer, subnet):
             yield subnet.id
 
@@ -73,7 +73,7 @@ def _of_subnet(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
 def _of_endpoint(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
     """The subnets of its VPC, and those whose path leads through the endpoint or was unknown because of it."""
     of_vpc = _subnets_of_vpc(change, tracer)
-    yield from (subnet.id for subnet in tracer.snapshot.own_subnets if subnet.id in of_vpc)
+    yield from (subnet.id for subnet in tracer.snapshot.listed_subnets if subnet.id in of_vpc)
     yield from _crossing({change.resource_id}, tracer)
     if not change.is_appliance_endpoint:
         # The tables that a gateway endpoint names may have shown that the VPC's list of tables was partial.
@@ -96,7 +96,7 @@ def _of_exclusion(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
 def _of_prefix_list(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
     """The subnets whose path consults a route table, of a VPC or a transit gateway, that names the list."""
     naming = _tables_naming(change.resource_id, tracer.snapshot)
-    for subnet in tracer.snapshot.own_subnets:
+    for subnet in tracer.snapshot.listed_subnets:
         if any(tracer.consults(subnet, table_id) for table_id in naming):
             yield subnet.id
 
@@ -108,7 +108,7 @@ def _of_firewall(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
 
 def _all(_change: ChangedResource, tracer: Tracer) -> Iterator[str]:
     """All subnets."""
-    return (subnet.id for subnet in tracer.snapshot.own_subnets)
+    return (subnet.id for subnet in tracer.snapshot.listed_subnets)
 
 
 def _of_directory_bucket(change: ChangedResource, tracer: Tracer) -> Iterator[str]:
@@ -137,14 +137,14 @@ def _subnets_of_vpc(change: ChangedResource, tracer: Tracer) -> set[str]:
 
 def _crossing(hop_ids: Collection[str], tracer: Tracer) -> Iterator[str]:
     """Yield the subnets whose path crosses one of these hops."""
-    for subnet in tracer.snapshot.own_subnets:
+    for subnet in tracer.snapshot.listed_subnets:
         if any(hop.id in hop_ids for hop in tracer.hops(subnet)):
             yield subnet.id
 
 
 def _leading_through(subnet_ids: Collection[str], tracer: Tracer) -> Iterator[str]:
     """Yield the subnets that are among these, and those whose path leads through one of them."""
-    for subnet in tracer.snapshot.own_subnets:
+    for subnet in tracer.snapshot.listed_subnets:
         places = {subnet.id, *(place for hop in tracer.hops(subnet) for place in _places(hop, tracer.snapshot))}
         if not places.isdisjoint(subnet_ids):
             yield subnet.id
