@@ -78,7 +78,7 @@ def explain(
     """
     settings = read_settings(parameter)
     reasons = [f"{entry} is set: {entry.reason}" for entry in settings.in_force]
-    show_failures_and_notes((), [*settings.title, *reasons, *settings.not_in_force()], quiet=False)
+    show_failures_and_notes((), [*settings.file_notes, *reasons, *settings.not_in_force()], quiet=False)
     parameters = settings.rule_parameters(settings.in_force)
     if named.upper() in Reason.__members__:
         _show_reason(Reason(named.upper()), parameters, form)

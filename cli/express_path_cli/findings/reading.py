@@ -63,17 +63,17 @@ def read_now(
             network = replace(network, views=changed.after, notes=[*network.notes, *changed.notes])
         views = network.views
 
-        def verdicts(others: RuleParameters) -> Sequence[Verdict]:
+        def verdicts_under(any_parameters: RuleParameters) -> Sequence[Verdict]:
             if change:
-                return verdicts_after(changed, others, selection)
-            return evaluate_all(views, others, selection)
+                return verdicts_after(changed, any_parameters, selection)
+            return evaluate_all(views, any_parameters, selection)
 
         missing = _missing(selection, views, source.elsewhere)
         if judged:
             rows = list(judged.rows)
         else:
-            rows = rows_of(verdicts(parameters), evaluators(views, parameters))
-        rows, set_parameters = with_effects(rows, settings, verdicts)
+            rows = rows_of(verdicts_under(parameters), evaluators(views, parameters))
+        rows, set_parameters = with_parameter_effects(rows, settings, verdicts_under)
         hubs = selected_hubs(hubs_of(views), rows, selection)
     result = Result(
         rows,
@@ -101,37 +101,38 @@ def _missing(selection: Selection, views: Sequence[View], elsewhere: str) -> lis
     return missing
 
 
-def with_effects(
-    rows: Sequence[Row], settings: Settings, verdicts: Callable[[RuleParameters], Iterable[Verdict]]
+def with_parameter_effects(
+    rows: Sequence[Row], settings: Settings, verdicts_under: Callable[[RuleParameters], Iterable[Verdict]]
 ) -> tuple[list[Row], list[SetParameter]]:
     """Return the rows with the parameter of the configuration file that sets their compliance, and what each of these changes.
 
-    verdicts: returns the verdicts on the same subnets under other parameters. A parameter is looked at alone, so that one does
-    not hide what another one does.
+    verdicts_under: returns the verdicts on the same subnets under other parameters. Each parameter is looked at alone, so
+    that none hides what another one does.
     """
-    of_file = settings.in_force
-    if not of_file:
+    file_parameters = settings.in_force
+    if not file_parameters:
         return list(rows), []
 
     def compliances(parameters: Iterable[SetParameter]) -> dict[tuple[str, str, str], Compliance]:
         by_subnet = {}
-        for verdict in verdicts(settings.rule_parameters(parameters)):
+        for verdict in verdicts_under(settings.rule_parameters(parameters)):
             by_subnet[verdict.account_id, verdict.region, verdict.subnet_id] = verdict.compliance
         return by_subnet
 
-    without = compliances(())
-    changed = {}
-    for parameter in of_file:
+    without_file = compliances(())
+    changed_subnets = {}
+    for parameter in file_parameters:
         alone = compliances([parameter])
-        changed[parameter] = {key for key, compliance in alone.items() if compliance is not without[key]}
+        changed_subnets[parameter] = {key for key, compliance in alone.items() if compliance is not without_file[key]}
     marked = []
     for row in rows:
-        if row.compliance is without[row.key]:
+        if row.compliance is without_file[row.key]:
             marked.append(row)
         else:
-            causes = [parameter for parameter, keys in changed.items() if row.key in keys]
-            marked.append(replace(row, set_by=causes[0] if causes else of_file[0]))
-    return marked, [parameter._replace(subnets=len(keys)) for parameter, keys in changed.items()]
+            causes = [parameter for parameter, keys in changed_subnets.items() if row.key in keys]
+            causes += file_parameters  # if only several together set it, the first of all is named
+            marked.append(replace(row, set_by=causes[0]))
+    return marked, [parameter._replace(subnets=len(keys)) for parameter, keys in changed_subnets.items()]
 
 
 def _read_network(source: Source, parameters: RuleParameters, watch: Watch, change: ChangeFile | None) -> NetworkViews:

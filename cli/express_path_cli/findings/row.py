@@ -222,7 +222,7 @@ def _joint_remedy(rows: Sequence[Row]) -> Remedy | None:
         addresses[endpoint.id] = rows[0].endpoint_address
     ids = (*(row.route_table_id for row in rows), endpoint.id, endpoint.vpc_id, *endpoint.route_table_ids)
     new_ids = [resource_id for resource_id in dict.fromkeys(ids) if resource_id and not known_id(resource_id)]
-    patches = _snippet(rows, joint, endpoint, tool, new_ids, addresses)
+    patches = _patches_by_address(rows, joint, endpoint, tool, new_ids, addresses)
     text, instruction = joint.text, joint.instruction
     for resource_id, address in addresses.items():
         text, instruction = text.replace(resource_id, address), instruction.replace(resource_id, address)
@@ -245,48 +245,56 @@ def _module(address: str) -> str:
     return match[1] if match else ""
 
 
-def _snippet(
+def _patches_by_address(
     rows: Sequence[Row],
     joint: Remedy,
     endpoint: VpcEndpoint,
     tool: str,
     new_ids: Sequence[str],
-    known: Mapping[str, str],
+    known_addresses: Mapping[str, str],
 ) -> dict[str, str]:
     """Return the change as code that refers to resources by their addresses; empty if no code can.
 
     Terraform's code belongs into the module of the resources, and reaches none of another module. new_ids: the addresses in
-    place of ids that AWS has not given yet. known: the addresses of resources that have an id. An endpoint that is not in the
-    configuration is looked up by a data source.
+    place of ids that AWS has not given yet. known_addresses: those of resources that have an id. An endpoint that is not in
+    the configuration is looked up by a data source.
     """
-    if any(isinstance(resource_id, UnknownId) for resource_id in new_ids):
+    if any(isinstance(resource_id, UnknownId) for resource_id in new_ids):  # which of several resources is not known
         return {}
-    modules = list(dict.fromkeys(map(_module, new_ids or known.values())))
+    modules = list(dict.fromkeys(map(_module, new_ids or known_addresses.values())))
     if new_ids and len(modules) > 1:
         return {}
     module = next(iter(modules), "")
     addresses = {resource_id: resource_id for resource_id in new_ids}
-    addresses |= {resource_id: address for resource_id, address in known.items() if _module(address) == module}
-    inside = [address.removeprefix(module) for address in addresses.values()]
-    expressions = {re.sub(r"\W+", "_", expression).strip("_"): expression for expression in inside}
-    names = dict(zip(addresses, expressions, strict=True))
-    named = [replace(row, route_table_id=names.get(str(row.route_table_id), row.route_table_id)) for row in rows]
-    tables = tuple(names.get(table_id, table_id) for table_id in endpoint.route_table_ids)
-    vpc_id = names.get(endpoint.vpc_id, endpoint.vpc_id)
-    endpoint_id = names.get(endpoint.id, endpoint.id)
-    is_in_code = endpoint.id in names
+    addresses |= {
+        resource_id: address for resource_id, address in known_addresses.items() if _module(address) == module
+    }
+    in_module = [address.removeprefix(module) for address in addresses.values()]
+    # The code is made with a placeholder for each address. An expression then takes the place of each placeholder.
+    expressions = {re.sub(r"\W+", "_", expression).strip("_"): expression for expression in in_module}
+    placeholders = dict(zip(addresses, expressions, strict=True))
+    rows_with_placeholders = [
+        replace(row, route_table_id=placeholders.get(str(row.route_table_id), row.route_table_id)) for row in rows
+    ]
+    endpoint_table_ids = tuple(placeholders.get(table_id, table_id) for table_id in endpoint.route_table_ids)
+    vpc_id = placeholders.get(endpoint.vpc_id, endpoint.vpc_id)
+    endpoint_id = placeholders.get(endpoint.id, endpoint.id)
+    is_in_code = endpoint.id in placeholders
     tags = {**endpoint.tags, LOGICAL_ID: endpoint_id} if is_in_code else endpoint.tags
-    changed = replace(endpoint, id=endpoint_id, vpc_id=vpc_id, route_table_ids=tables, tags=tags)
-    code = association(named, changed, joint.owner).patches.get(tool, "")
+    endpoint_with_placeholders = replace(
+        endpoint, id=endpoint_id, vpc_id=vpc_id, route_table_ids=endpoint_table_ids, tags=tags
+    )
+    code = association(rows_with_placeholders, endpoint_with_placeholders, joint.owner).patches.get(tool, "")
     if code and tool == "terraform" and not is_in_code and endpoint.id != NEW_ENDPOINT:
-        table_ids = dict.fromkeys(row.route_table_id for row in named if row.route_table_id)
-        code = join_patches(changed, list(table_ids))[tool]
-    for name, expression in expressions.items():
+        table_ids = dict.fromkeys(row.route_table_id for row in rows_with_placeholders if row.route_table_id)
+        code = join_patches(endpoint_with_placeholders, list(table_ids))[tool]
+    for placeholder, expression in expressions.items():
         if tool == "terraform":
             attribute = ".id" if _RESOURCE.fullmatch(expression) else ""
-            code = code.replace(f'"{name}"', f"{expression}{attribute}").replace(f" of {name}", f" of {expression}")
+            code = code.replace(f'"{placeholder}"', f"{expression}{attribute}")
+            code = code.replace(f" of {placeholder}", f" of {expression}")
         else:
-            code = re.sub(rf"(?m)(?<= ){name}$", f"!Ref {name}", code)
+            code = re.sub(rf"(?m)(?<= ){placeholder}$", f"!Ref {placeholder}", code)
     if not code:
         return {}
     if module.startswith("module."):

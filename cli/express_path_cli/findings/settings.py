@@ -70,12 +70,12 @@ class Settings:
         today = this_day()
         return [entry for entry in self.parameters if entry.expires >= today and entry.name not in self.given]
 
-    def rule_parameters(self, of_file: Iterable[SetParameter]) -> RuleParameters:
+    def rule_parameters(self, file_parameters: Iterable[SetParameter]) -> RuleParameters:
         """Return these parameters of the file with those of the command line. Raise ParameterError."""
-        return parse_parameters({**{entry.name: entry.value for entry in of_file}, **self.given})
+        return parse_parameters({**{entry.name: entry.value for entry in file_parameters}, **self.given})
 
     @property
-    def title(self) -> list[str]:
+    def file_notes(self) -> list[str]:
         """Which file decides, and what it sets, in one line; empty without a file."""
         names = [str(entry) for entry in self.in_force]
         names += [f"ignore ({len(self.entries)})"] if self.entries else []
@@ -99,7 +99,7 @@ class Settings:
         valid = [entry for entry in self.entries if entry.ignored.expires >= today]
         marked = [self._marked(row, valid) for row in rows] if valid else list(rows)
         effects = [f"{parameter} {parameter.effect}" for parameter in parameters]
-        return Applied(marked, [*self.title, *effects, *self.not_in_force(), *self._notes(marked, today)])
+        return Applied(marked, [*self.file_notes, *effects, *self.not_in_force(), *self._notes(marked, today)])
 
     def _marked(self, row: Row, valid: Sequence[IgnoreEntry]) -> Row:
         entry = next((entry for entry in valid if entry.matches(row)), None)

@@ -43,51 +43,56 @@ class ScanOutput:
 
 
 def run_scan(
-    source: SourceOptions,
+    source_options: SourceOptions,
     change: ChangeOptions,
     accounts: ManyAccounts,
-    verdicts: VerdictOptions,
-    shown: OutputOptions,
+    verdict_options: VerdictOptions,
+    output_options: OutputOptions,
 ) -> int:
     """Make a scan or read an earlier one, write it, and return the exit status. Raise OptionError."""
     change.check()
+    output, quiet = output_options.output, output_options.quiet
     live = accounts.live
     change_file = _change_file(change, live.regions)
-    is_elsewhere = source.from_dump or source.example or source.aggregator or live.all_regions
-    if change_file and not (live.regions or is_elsewhere):
+    reads_live = not (source_options.from_dump or source_options.example or source_options.aggregator)
+    has_regions = live.regions or live.all_regions
+    if change_file and reads_live and not has_regions:
         live = replace(live, regions=change_file.regions)
-    network = Source(source.from_dump, source.aggregator, live, source.example)
-    settings = read_settings(verdicts.parameter)
-    if source.from_scan:  # its file says how it was judged
+    network = Source(source_options.from_dump, source_options.aggregator, live, source_options.example)
+    settings = read_settings(verdict_options.parameter)
+    if source_options.from_scan:  # its file says how it was judged
         settings = replace(settings, parameters=())
-    show_failures_and_notes((), settings.title, quiet=shown.quiet)
-    grouping = parse_grouping(shown.split_by) if shown.split_by else None
+    show_failures_and_notes((), settings.file_notes, quiet=quiet)
+    grouping = parse_grouping(output_options.split_by) if output_options.split_by else None
     if grouping:
-        check_split({"--plan": change.plan, "--format": shown.output_format, "--show": shown.show}, shown.output)
+        check_split(
+            {"--plan": change.plan, "--format": output_options.output_format, "--show": output_options.show}, output
+        )
         output_format = Format.MARKDOWN
     else:
-        check_output(shown.output)
-        output_format = shown.output_format or format_of(shown.output)
+        check_output(output)
+        output_format = output_options.output_format or format_of(output)
     # A command to run next reads the file itself, so that what the file sets is still counted.
-    words = tuple(f"{name}={value}" for name, value in settings.given.items())
-    given = ScanOptions(network, words, selected(verdicts.vpc, verdicts.tag), bool(change.plan))
-    words_shown = parse_words("--show", shown.show or (), NEW, ALL)
-    asked = ScanOutput(
-        read_baseline(verdicts.baseline) if verdicts.baseline else None,
-        failing_words(verdicts.fail_on),
+    parameters = tuple(f"{name}={value}" for name, value in settings.given.items())
+    selection = selected(verdict_options.vpc, verdict_options.tag)
+    scan_options = ScanOptions(network, parameters, selection, is_plan=bool(change.plan))
+    words_shown = parse_words("--show", output_options.show or (), NEW, ALL)
+    scan_output = ScanOutput(
+        read_baseline(verdict_options.baseline) if verdict_options.baseline else None,
+        failing_words(verdict_options.fail_on),
         (words_shown - {ALL}) or frozenset(WORDS),
-        bool(shown.show),
+        bool(output_options.show),
         ALL in words_shown,
         grouping,
         settings,
     )
-    check_new(asked, is_compared=bool(verdicts.baseline or source.from_scan or change.plan))
-    if source.from_scan:
-        scan = read_earlier(source.from_scan, given, quiet=shown.quiet)
-        check_earlier(scan.result, asked)
+    check_new(scan_output, is_compared=bool(verdict_options.baseline or source_options.from_scan or change.plan))
+    if source_options.from_scan:
+        scan = read_earlier(source_options.from_scan, scan_options, quiet=quiet)
+        check_earlier(scan.result, scan_output)
     else:
-        scan = read_now(given, settings, change_file, quiet=shown.quiet)
-    return write_scan(scan, asked, output_format, shown.output, quiet=shown.quiet)
+        scan = read_now(scan_options, settings, change_file, quiet=quiet)
+    return write_scan(scan, scan_output, output_format, output, quiet=quiet)
 
 
 def _change_file(change: ChangeOptions, regions: tuple[str, ...]) -> ChangeFile | None:
@@ -97,37 +102,38 @@ def _change_file(change: ChangeOptions, regions: tuple[str, ...]) -> ChangeFile 
     return ChangeFile(change.plan, regions, change.source, program, is_alone=change.plan_only)
 
 
-def write_scan(scan: Scan, asked: ScanOutput, output_format: Format, output: Path | None, *, quiet: bool) -> int:
+def write_scan(scan: Scan, scan_output: ScanOutput, output_format: Format, output: Path | None, *, quiet: bool) -> int:
     """Compare and write a scan, and return the exit status."""
-    applied = asked.settings.applied(scan.result.rows, scan.result.set_parameters)
-    show_failures_and_notes((), applied.notes[len(asked.settings.title) :], quiet=quiet)
-    names = {**scan.result.account_names, **asked.settings.account_names}
+    applied = scan_output.settings.applied(scan.result.rows, scan.result.set_parameters)
+    show_failures_and_notes((), applied.notes[len(scan_output.settings.file_notes) :], quiet=quiet)
+    names = {**scan.result.account_names, **scan_output.settings.account_names}
     result = replace(scan.result, rows=applied.rows, settings=applied.notes, account_names=names)
     # The network without a plan is what the plan is compared with.
-    baseline = asked.baseline or (result.change.before if result.change else None)
+    baseline = scan_output.baseline or (result.change.before if result.change else None)
     if baseline:
         result = _compared(result, baseline, quiet=quiet)
     with_ignored = output_format in WITH_IGNORED
     # A JSON document is what all other formats are made from, so it lists what is not new, too.
-    only_news = result.is_about_news and output_format is not Format.JSON and not asked.lists_all
+    only_news = result.is_about_news and output_format is not Format.JSON and not scan_output.lists_all
     kept = [row for row in result.rows if (with_ignored or not row.ignored) and (row.is_news or not only_news)]
     kept = kept if len(kept) == len(result.rows) else combined(kept)  # a shared change is only for those left
-    shown = [row for row in kept if matches(row, asked.shown) or row.baseline in asked.shown]
+    shown = [row for row in kept if matches(row, scan_output.shown) or row.baseline in scan_output.shown]
     listed = {row.key for row in shown}
     unlisted = [row for row in result.rows if row.key not in listed]
     result = replace(result, rows=shown, unlisted=unlisted)
-    if asked.split_by and output and not scan.is_empty:
-        write_split(result, asked.split_by, output)
+    if scan_output.split_by and output and not scan.is_empty:
+        write_split(result, scan_output.split_by, output)
         if not quiet:
             say(f"wrote {output / INDEX}: {result.summary}")
     elif not scan.is_empty:
-        rendering = RenderOptions(asked.lists_subnets, scan.options)
+        rendering = RenderOptions(scan_output.lists_subnets, scan.options)
         write_result(result, output_format, output, rendering, quiet=quiet)
     fails = any(
-        not row.ignored and (matches(row, asked.failing) or row.baseline in asked.failing)  # one of the words is "new"
+        # One of the words is "new".
+        not row.ignored and (matches(row, scan_output.failing) or row.baseline in scan_output.failing)
         for row in (*result.rows, *result.unlisted)
     )
-    is_undecided = result.change and result.change.undecided and Reason.UNRESOLVED_EGRESS in asked.failing
+    is_undecided = result.change and result.change.undecided and Reason.UNRESOLVED_EGRESS in scan_output.failing
     return UNDETERMINED if result.failures else int(fails or bool(is_undecided))
 
 
@@ -152,21 +158,21 @@ def check_split(given: Mapping[str, object], output: Path | None) -> None:
     check_folder(output)
 
 
-def check_earlier(earlier: Result, asked: ScanOutput) -> None:
+def check_earlier(earlier: Result, scan_output: ScanOutput) -> None:
     """Raise OptionError if an earlier scan has a baseline and gets another one, or has none and needs one."""
-    if asked.split_by and earlier.change:
+    if scan_output.split_by and earlier.change:
         raise OptionError("--split-by and the scan of a plan cannot be used together", "leave --split-by out")
-    if earlier.comparison and asked.baseline:
+    if earlier.comparison and scan_output.baseline:
         raise OptionError(
             "--from and --baseline: the earlier scan was compared with a baseline already", "leave --baseline out"
         )
-    check_new(asked, is_compared=bool(earlier.comparison or asked.baseline))
+    check_new(scan_output, is_compared=bool(earlier.comparison or scan_output.baseline))
 
 
-def check_new(asked: ScanOutput, *, is_compared: bool) -> None:
+def check_new(scan_output: ScanOutput, *, is_compared: bool) -> None:
     """Raise OptionError if new findings are asked for and nothing says which are new."""
-    if NEW in asked.failing | asked.shown and not is_compared:
-        option = "--fail-on" if NEW in asked.failing else "--show"
+    if NEW in scan_output.failing | scan_output.shown and not is_compared:
+        option = "--fail-on" if NEW in scan_output.failing else "--show"
         raise OptionError(f"{option} new needs a baseline", "add --baseline FILE, the JSON output of an earlier scan")
 
 

@@ -100,7 +100,7 @@ def shortened(text: str, width: int) -> str:
 
 _GAP = "  "
 _NONE = "-"
-_MAX_WIDTH = 26
+_CUT_VALUE_WIDTH = 26
 """The widest value that is whole where room is short: the longest reason. IDs are shorter, names may be longer."""
 _MAX_VALUES = 2
 """How many values of a kind a terminal shows."""
@@ -142,18 +142,21 @@ def record_lines(
         yield from _note_lines(record, grid.indent, screen)
 
 
-def _fitting_grid(records: Sequence[Record], layouts: Iterable[Layout], width: int, hidden: Sequence[str]) -> "_Grid":
+def _fitting_grid(
+    records: Sequence[Record], layouts: Iterable[Layout], screen_width: int, hidden: Sequence[str]
+) -> "_Grid":
     """Return the first grid that fits: with whole values if possible, else with cut ones. The last one if none fits."""
     used = [title for title in records[0].cells if any(_has_value(record.cells[title]) for record in records)]
     titles = [title for title in used if title not in hidden]
-    in_one_line = [(title,) for title in titles]
-    choices = (in_one_line, *layouts)
+    one_line_layout = [(title,) for title in titles]
+    choices = (one_line_layout, *layouts)
     for layout in choices:
-        grid = _Grid(records, layout, titles, max(width, _MAX_WIDTH))
-        if max(grid.width, grid.width_below) <= width:
+        grid = _Grid(records, layout, titles, max_value_width=max(screen_width, _CUT_VALUE_WIDTH))
+        if max(grid.width, grid.width_below) <= screen_width:
             return grid
-    cut = [_Grid(records, layout, titles, _MAX_WIDTH) for layout in choices]
-    return next((grid for grid in cut if grid.width <= width), cut[-1])
+    # The line below the columns need not fit: it is cut when it is written.
+    cut_grids = [_Grid(records, layout, titles, max_value_width=_CUT_VALUE_WIDTH) for layout in choices]
+    return next((grid for grid in cut_grids if grid.width <= screen_width), cut_grids[-1])
 
 
 def _with_all_titles(records: Sequence[Record]) -> Sequence[Record]:
@@ -166,7 +169,9 @@ def _with_all_titles(records: Sequence[Record]) -> Sequence[Record]:
 class _Grid:
     """The titles of records and their values, in the columns of one layout."""
 
-    def __init__(self, records: Sequence[Record], layout: Layout, titles: Sequence[str], widest: int) -> None:
+    def __init__(
+        self, records: Sequence[Record], layout: Layout, titles: Sequence[str], *, max_value_width: int
+    ) -> None:
         """Stack these titles as the layout says, with values of at most this width."""
         columns = [[title for title in column if title in titles] for column in layout]
         stacks = [column for column in columns if column]
@@ -174,7 +179,7 @@ class _Grid:
         self._blocks = [stacks]
         self._below = [_GAP.join(below)]
         for record in records:
-            self._blocks.append([_values(record, stack, widest) for stack in stacks])
+            self._blocks.append([_values(record, stack, max_value_width) for stack in stacks])
             self._below.append(_GAP.join(_in_line(record, title) for title in below))
         self._widths = [0] * len(stacks)
         for block in self._blocks:
@@ -234,10 +239,10 @@ def _has_value(values: Sequence[str]) -> bool:
     return any(value not in ("", "0") for value in values)
 
 
-def _values(record: Record, stack: Sequence[str], widest: int) -> list[str]:
+def _values(record: Record, stack: Sequence[str], max_width: int) -> list[str]:
     """Return the lines of a record in one column."""
     values = (value for title in stack for value in limited(record.cells[title]))
-    return [shortened(printable(value), widest) for value in values if value]
+    return [shortened(printable(value), max_width) for value in values if value]
 
 
 def _in_line(record: Record, title: str) -> str:

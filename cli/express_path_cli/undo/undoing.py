@@ -182,7 +182,7 @@ def _ended(outcome: HealOutcome, run: Run, *, dry_run: bool) -> HealOutcome:
 
 
 def _effects_of(run: Run) -> Iterator[UndoEffect]:
-    """Yield each change that an undo made, and what it kept."""
+    """Yield each change that an undo made, and what it kept, by the answers of its run, which succeeded."""
     check = read_answer(run, "check.Details", UndoAnswer)
     if check is None:
         return
@@ -198,7 +198,8 @@ def _effects_of(run: Run) -> Iterator[UndoEffect]:
     if confirmed and confirmed.action == UndoChange.KEEP_ENDPOINT:
         yield UndoEffect("KEPT", endpoint_id, f"kept: {endpoint_id}, which another heal uses now")
         return
-    left_to_do = read_answer(run, "rest.Details", UndoAnswer)
-    for fact in left_to_do.facts if left_to_do else ():
+    # Without a confirmation, the step `rest` found that the endpoint stays, or that it is gone.
+    after_disassociation = read_answer(run, "rest.Details", UndoAnswer)
+    for fact in after_disassociation.facts if after_disassociation else ():
         if fact.code is UndoFactCode.KEEP_ENDPOINT:
             yield UndoEffect("KEPT", fact.resource, f"kept: {undo_fact_text(fact)}")
