@@ -11,6 +11,7 @@ from cfnlint.decode import decode_str
 
 from express_path_cli.sources.change import (
     cloudformation,
+    overrides,
     references,
     resolving,
     source_lines,
@@ -194,8 +195,8 @@ def test_a_value_of_another_form_is_no_crash_with_terraform(tmp_path: Path, monk
 ROOM: Mapping[str, tuple[Any, str]] = {
     "a plan is read": (vars(terraform_document), "_change"),
     "the resources of a plan": (vars(terraform), "_tags"),
-    "what is asked of Terraform": (vars(resolving), "_known"),
-    "what Terraform answers": (vars(resolving), "_named"),
+    "what is asked of Terraform": (vars(overrides), "known_values"),
+    "what Terraform answers": (vars(resolving), "_existing"),
     "what a reference names": (vars(references), "union"),
     "the lines of blocks": (vars(source_lines), "_listed_modules"),
     "subnets": (vpcs.ADD, "aws_subnet"),
