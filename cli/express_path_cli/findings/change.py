@@ -77,7 +77,7 @@ def judge(changed: ChangedViews, parameters: RuleParameters, selection: Selectio
     earlier = evaluate_all(changed.before, parameters, selection)
     before = rows_of(earlier, evaluators(changed.before, parameters))
     verdicts = _verdicts_after(changed, earlier, parameters, selection)
-    reasons = {row.key: row.reason for row in before}
+    reasons = _reasons_before(changed, earlier)
     causes = Causes(changed)
     rows = []
     for row in rows_of(verdicts, evaluators(changed.after, parameters)):
@@ -104,7 +104,8 @@ def _verdicts_after(
     A resource whose effect is not modelled may change a path, but what is a finding without it stays one: a path that crosses
     a NAT, and one that the change takes away.
     """
-    with_paths = {_key(verdict): verdict.reason for verdict in before if verdict.reason in _REACHES}
+    reasons = _reasons_before(changed, before)
+    with_paths = {key: reason for key, reason in reasons.items() if reason in _REACHES}
     verdicts = _verdicts(changed, changed.after, changed.others, with_paths, parameters, selection)
     unaffected = _verdicts(changed, changed.unaffected, changed.unaffected_others, with_paths, parameters, selection)
     findings = {
@@ -121,6 +122,16 @@ def _of_no_network(verdict: Verdict) -> Verdict:
     if verdict.reason is not Reason.UNRESOLVED_EGRESS or verdict.unknown in (Unknown.AFTER_APPLY, Unknown.SOURCE):
         return verdict
     return replace(verdict, unknown=Unknown.NETWORK)
+
+
+def _reasons_before(changed: ChangedViews, before: Iterable[Verdict]) -> dict[tuple[str, str, str], Reason]:
+    """Return the reason of each subnet before the change; a subnet that replaces another one has the reason of that one."""
+    reasons = {_key(verdict): verdict.reason for verdict in before}
+    for (account_id, region, subnet_id), reason in [*reasons.items()]:
+        for resource in changed.changed_by.get(subnet_id, {}).values():
+            if resource.action is Action.REPLACE and resource.id_before == subnet_id:
+                reasons[account_id, region, resource.id] = reason
+    return reasons
 
 
 def _key(verdict: Verdict) -> tuple[str, str, str]:

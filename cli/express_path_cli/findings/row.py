@@ -93,10 +93,11 @@ class Row(Verdict):
     finding. ignored: None unless the configuration file has an entry for the finding. set_by: the parameter of that file without
     which the compliance would be another one, None without such a parameter.
 
-    before: in a plan, the reason before it, None if the subnet is new. table_address and endpoint_address: in a plan, those of
-    the route table and of the endpoint of the remedy, if they exist already and are in the configuration. address: in a plan, the address in the configuration; until AWS gives the subnet an id, subnet_id is the address too.
-    changed_by: the addresses of the resources in a plan that change the subnet's route table, or its routes. file and
-    line: where the first of them is, if the configuration was read.
+    before: in a plan, the reason before it, also of a subnet that this one replaces, None if it is new. table_address and
+    endpoint_address: in a plan, those of the route table and of the endpoint of the remedy, if they exist already and are
+    in the configuration. address: in a plan, the address in the configuration; until AWS gives the subnet an id, subnet_id
+    is the address too. changed_by: the addresses of the resources in a plan that change the subnet's route table, or its
+    routes. file and line: where the first of them is, if the configuration was read.
     """
 
     _: KW_ONLY

@@ -588,6 +588,17 @@ def test_a_path_is_lost_without_a_network_too(tmp_path: Path) -> None:
     )
 
 
+def test_a_subnet_that_is_replaced_loses_the_path_of_the_old_one(tmp_path: Path) -> None:
+    """Its workloads have none afterwards: the new subnet is in the main route table, which leads nowhere."""
+    before = {"id": APP_SUBNETS[0], "vpc_id": VPC}
+    plan = PlanBuilder().add(
+        "aws_subnet.app", {"id": UNKNOWN, "vpc_id": VPC}, before=before, actions=["delete", "create"]
+    )
+    found = over_sample(plan, tmp_path)
+    [row] = [row for row in found["subnets"] if row["address"]]
+    assert (row["subnetId"], row["before"], row["reason"]) == (None, "NAT_GATEWAY", "LOSES_PATH")
+
+
 def test_show_all_lists_what_a_plan_does_not_change(tmp_path: Path) -> None:
     """Without it, the old findings and the other subnets are one line; the exit status is about all of them either way."""
     plan = str(with_analytics(PlanBuilder()).add("aws_route.specific", MORE_SPECIFIC).write(tmp_path))
