@@ -38,6 +38,7 @@ docs/pipeline
 docs/deploy
 docs/organization
 docs/heal-and-undo
+docs/terraform
 docs/troubleshoot
 docs/traffic
 docs/integrations

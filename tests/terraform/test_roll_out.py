@@ -1,4 +1,4 @@
-"""org/terraform with real Terraform: the roll-out, its failures, and its recovery, as docs/organization.md has them."""
+"""org/terraform with real Terraform: the roll-out, its failures, and its recovery, as docs/terraform.md has them."""
 
 import json
 import shutil
