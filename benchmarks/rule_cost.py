@@ -176,7 +176,7 @@ def organization_table(occasions: Occasions, prices: Prices) -> Iterator[str]:
     """Yield the lines of the table of whole organizations, with the monitoring account."""
     idle, busy = (total(occasions, prices, month) for month in (IDLE, BUSY))
     mixed = (idle * (BUSY_SHARE - 1) + busy) / BUSY_SHARE
-    yield f"| accounts | places, with {REGIONS} Regions | all idle | one of {BUSY_SHARE} is busy | all busy |"
+    yield f"| accounts | stacks, in {REGIONS} Regions | all idle | one of {BUSY_SHARE} is busy | all busy |"
     yield "|---:|---:|---:|---:|---:|"
     for accounts in ACCOUNTS:
         places = accounts * REGIONS

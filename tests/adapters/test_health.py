@@ -393,7 +393,7 @@ def test_an_endpoint_whose_policy_cannot_be_read_hides_no_other(sandbox: Sandbox
     closed, *unknown = endpoints_problem(Aws.connect()).split("; ")
     assert closed.startswith(f"the policy of {', '.join(sorted((found['past'], found['china'])))} allows no ")
     for name, cause in (("any", "ArnLike aws:PrincipalArn cannot be compared with '*'"), ("empty", "Statement")):
-        assert [text for text in unknown if found[name] in text and cause in text and "could not be judged" in text]
+        assert [text for text in unknown if found[name] in text and cause in text and "could not be evaluated" in text]
 
 
 def test_an_alarm_must_send_to_the_topic_of_the_stack(sandbox: Sandbox) -> None:

@@ -72,7 +72,7 @@ def test_run_that_loses_the_claim_looks_again(deployment: Deployment, vpc: Vpc, 
 def test_claim_of_a_run_that_does_not_end_is_respected_until_it_expires(
     deployment: Deployment, vpc: Vpc, ledger: LedgerTable
 ) -> None:
-    """The second run fails after 100 looks and names the owner of the claim; after the claim expires, a run heals the table."""
+    """The second run fails after 100 checks and names the owner of the claim; after the claim expires, a run heals the table."""
     with deployment.automation.killing(before="create", status="InProgress"):
         first = deployment.start(vpc.subnet)
         wait_until(lambda: ledger.item(f"TABLE#{vpc.table}"))

@@ -49,6 +49,17 @@ NOT_DEPLOYED = (
 )
 
 
+def unfinished_texts(failures: Collection[Failure], without_stack: int) -> Sequence[str]:
+    """Return how many stacks failed and how many accounts and Regions have none, as far as there are any."""
+    texts = []
+    if failures:
+        texts.append(f"{len(failures):,} failed")
+    if without_stack:
+        places = "account and Region" if without_stack == 1 else "accounts and Regions"
+        texts.append(f"no stack in {without_stack:,} {places}")
+    return texts
+
+
 @dataclass(frozen=True, slots=True)
 class Deployment:
     """The stack of a rule in one account and Region, with what starts, stops, and undoes heals there.
@@ -119,6 +130,13 @@ class Deployment:
     def show_command(self, run_id: str) -> str:
         """Return the command of the AWS CLI that shows a run."""
         return f"aws ssm get-automation-execution --automation-execution-id {shlex.quote(run_id)}{self.options}"
+
+    def run_link(self, run_id: str) -> str:
+        """Return the address of a run in the console of AWS, or outside the partition aws, the command that shows it."""
+        if not self.automation_role_arn.startswith("arn:aws:"):
+            return self.show_command(run_id)
+        region = self.place.region
+        return f"https://{region}.console.aws.amazon.com/systems-manager/automation/execution/{run_id}?region={region}"
 
 
 @dataclass(frozen=True, slots=True)

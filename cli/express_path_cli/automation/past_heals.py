@@ -48,12 +48,6 @@ class PastHeal:
     later_run_id: str = ""
 
     @property
-    def changed_at(self) -> str:
-        """When it was undone, or when it changed the table, or when it started, in ISO 8601."""
-        undone_at = self.undo.finished_at if self.undo else ""
-        return undone_at or self.run.associated_at or self.run.intended_at or self.run.started_at
-
-    @property
     def can_be_undone(self) -> bool:
         """Return whether there is something to undo."""
         return self.state in (HealState.HEALED, HealState.UNFINISHED)

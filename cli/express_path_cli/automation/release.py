@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from mypy_boto3_iam import IAMClient
     from mypy_boto3_ssm import SSMClient
 
-HEAL_HASH = "f92f5d9b07e37fed16dca22646933c8d44737c88250d63d17a99d14dda6ebcef"
+HEAL_HASH = "b1e621395d4f682f13c2eae21df86904680ead709facebabc5068d56bb19de74"
 APPROVAL_HASH = "5ec08fc2805c09a10e773e00691218998fcd32460dec75ec30a0fc1cee34de96"
-UNDO_HASH = "142d1fb6243c9d0a8eabaa5a72b067c1715369c610236c594a8f056b4176fab5"
+UNDO_HASH = "2c90ee2743fdf731cb9108a5d77b4d7e9ad596bd2fb54cc6920b0487191c4120"
 """What content_hash returns for the runbooks of this release: runbooks/*.yaml.
 
 `python -m tests.cli.automation.test_release` writes them.

@@ -252,7 +252,7 @@ _ACTIONS = {
     PlanAction.CREATE_AND_ASSOCIATE: (
         "A heal would create a gateway endpoint, which is free of charge, and associate the route table with it."
     ),
-    PlanAction.BLOCKED: "This heal is blocked:",
+    PlanAction.BLOCKED: "A heal is blocked.",
 }
 
 
@@ -378,7 +378,7 @@ def _healing(explanation: Explanation) -> Iterator[RenderableType]:
     plan, unchecked = explanation.local_plan.plan, explanation.local_plan.unchecked
     yield from _heading("Healing")
     yield _line(escape(_action_text(explanation)), 2)
-    for label, style, findings in (("blocked by", "red", plan.blockers), ("warning", "yellow", plan.warnings)):
+    for label, style, findings in (("blocker", "red", plan.blockers), ("warning", "yellow", plan.warnings)):
         for finding in dict.fromkeys(findings):
             yield from _finding(label, style, finding)
     if unchecked:

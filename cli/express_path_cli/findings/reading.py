@@ -38,7 +38,7 @@ class Scan:
         return not self.result.listed and bool(self.result.failures)
 
 
-NO_CREDENTIALS = "there are no AWS credentials, so only what the plan contains is judged"
+NO_CREDENTIALS = "there are no AWS credentials, so only what the plan contains is evaluated"
 
 
 def read_now(
@@ -184,5 +184,5 @@ def _check(given: ScanOptions) -> None:
         if value:
             raise OptionError(
                 f"--from and {option} cannot be used together",
-                f"leave {option} out: the file says what was read, and how it was judged",
+                f"leave {option} out: the file says what was read, and how it was evaluated",
             )

@@ -69,7 +69,7 @@ def closing(
     if not total:
         return ["No subnet was found."]
     if all(row.compliance is Compliance.NOT_APPLICABLE for row in rows):
-        sentence = "No path was judged: every subnet is NOT_APPLICABLE."
+        sentence = "No path was evaluated: every subnet is NOT_APPLICABLE."
     elif is_partial:
         sentence = "No subnet that could be read is NON_COMPLIANT."
     else:

@@ -118,8 +118,8 @@ def _conclusion(found: JudgedPolicies) -> str:
     outcome = "none would deny what was possible before"
     if found.denials:
         outcome = f"{len(found.denials):,} would deny requests through the endpoint that are possible through the NAT"
-    failed = f"; {count_text(len(found.failures), 'document')} could not be judged" if found.failures else ""
-    return f"{looked_at}: {outcome}{failed}" if found.policies or not failed else "nothing could be judged"
+    failed = f"; {count_text(len(found.failures), 'document')} could not be evaluated" if found.failures else ""
+    return f"{looked_at}: {outcome}{failed}" if found.policies or not failed else "no document could be evaluated"
 
 
 def as_json(found: JudgedPolicies) -> str:

@@ -65,7 +65,7 @@ PlanOption = Annotated[
 ]
 PlanOnly = Annotated[
     bool,
-    options.where("--plan-only", help="With --plan: judge what the plan contains, and do not read the network."),
+    options.where("--plan-only", help="With --plan: evaluate what the plan contains, and do not read the network."),
 ]
 SourceFolder = Annotated[
     Path | None,

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import typer
 
-from express_path_cli.automation.deployments import NOT_DEPLOYED
+from express_path_cli.automation.deployments import NOT_DEPLOYED, unfinished_texts
 from express_path_cli.aws import options
 from express_path_cli.aws.account_options import DeploymentAccounts, taking
 from express_path_cli.aws.options import TextFormat
@@ -32,7 +32,7 @@ express-path start --organization --role-name Operations --all-regions  # in the
 SCHEMA_VERSION = 1
 _STARTED = {
     "ON": "started heals of {subnets} still NON_COMPLIANT",
-    "APPROVAL": "started requests to the approvers for {subnets} still NON_COMPLIANT",
+    "APPROVAL": "asked the approvers for {subnets} still NON_COMPLIANT",
 }
 """What is started for NON_COMPLIANT subnets, by remediation mode."""
 
@@ -93,7 +93,8 @@ def start(
     else:
         for line in _planned(planned) if dry_run else _lines(started):
             echo(line)
-        echo(f"failed: {len(failures):,}; without a stack: {stops.without_stack:,}")
+        if unfinished := unfinished_texts(failures, stops.without_stack):
+            echo("; ".join(unfinished))
     raise typer.Exit(status)
 
 
@@ -112,6 +113,11 @@ def _question(stopped: Sequence[StoppedDeployment], planned: Sequence[Start]) ->
     return f"Allow heals again in {count_text(len(stopped), 'stack')}{f', and {starts}' if due else ''}?"
 
 
+def _running_text(number: int) -> str:
+    """Return how many heals are running already, to follow how many were started; empty if none is."""
+    return f"; {count_text(number, 'heal')} already running" if number else ""
+
+
 def _planned(planned: Sequence[Start]) -> Iterator[str]:
     for start in planned:
         for what, subnets in (
@@ -126,7 +132,7 @@ def _planned(planned: Sequence[Start]) -> Iterator[str]:
                 yield f"{start.row.deployment}: {what} {', '.join(subnets)}"
     due = sum(len(start.heals.due) for start in planned)
     running = sum(len(start.heals.running) for start in planned)
-    yield f"would start the heals of {count_text(due, 'subnet')}; already running: {running:,}"
+    yield f"would start the heals of {count_text(due, 'subnet')}{_running_text(running)}"
     yield "nothing was changed"
 
 
@@ -144,17 +150,17 @@ def _lines(started: Sequence[StartedDeployment]) -> Iterator[str]:
             if subnets:
                 yield f"{row.deployment}: {what} {', '.join(subnets)}"
     allowed = [row for row in started if row.record]
-    yield (
-        f"heals are allowed again in {count_text(len(allowed), 'stack')}; "
-        f"not stopped before: {count_text(len(started) - len(allowed), 'stack')}"
-    )
+    if allowed:
+        yield f"heals are allowed again in {count_text(len(allowed), 'stack')}"
+    if len(allowed) < len(started):
+        yield f"heals were not stopped in {count_text(len(started) - len(allowed), 'stack')}"
     for mode, text in _STARTED.items():
         rows = [row for row in started if row.deployment.mode == mode]
         if rows:
             subnets = count_text(sum(len(row.started.accepted) for row in rows), "subnet")
             running = sum(len(row.heals.running) for row in rows)
             stacks = count_text(len(rows), "stack")
-            yield f"mode {mode} ({stacks}): {text.format(subnets=subnets)}; already running: {running:,}"
+            yield f"mode {mode} ({stacks}): {text.format(subnets=subnets)}{_running_text(running)}"
     off = sum(row.deployment.mode == "OFF" for row in allowed)
     if off:
         yield f"mode OFF ({count_text(off, 'stack')}): AWS Config starts no heals there"

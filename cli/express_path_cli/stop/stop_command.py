@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from express_path_cli.automation.deployments import NOT_DEPLOYED
+from express_path_cli.automation.deployments import NOT_DEPLOYED, unfinished_texts
 from express_path_cli.automation.stops import Running, checked_reason
 from express_path_cli.aws import options
 from express_path_cli.aws.account_options import DeploymentAccounts, taking
@@ -16,7 +16,7 @@ from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import show_failures_and_notes
 from express_path_cli.terminal.files import json_document
 from express_path_cli.terminal.progress import watching
-from express_path_cli.terminal.questions import DryRun
+from express_path_cli.terminal.questions import DryRun, Yes
 from express_path_cli.terminal.texts import count_text
 
 EXAMPLES = """
@@ -41,13 +41,14 @@ def stop(
     wait: Wait = False,
     wait_minutes: WaitMinutes = 45,
     dry_run: DryRun = False,
+    yes: Yes = False,  # noqa: ARG001  # so that nobody fails in a hurry who has the habit of heal, undo, and start
     accounts: DeploymentAccounts,
     form: options.TextOrJson = TextFormat.TEXT,
     quiet: options.Quiet = False,
 ) -> None:
     """Stop all heals, including those that are already running.
 
-    It asks nothing. Acts on every stack of express-path in this account and Region, whatever its rule is called, also if parts of it are missing; with
+    It asks nothing, with or without --yes. Acts on every stack of express-path in this account and Region, whatever its rule is called, also if parts of it are missing; with
     --organization, on each stack that a StackSet of the roll-out deployed. It assumes the stack's StopRole, and records who stopped, when, and why. First,
     heals are stopped everywhere; then it waits until no run is between its last check and its change, at most five minutes.
     Runs end at their next check and do not fail. Undo still works. A second stop keeps the record of the first one.
@@ -109,11 +110,14 @@ def _totals(found: Stops, live: LiveOptions, status: int, *, dry_run: bool) -> I
     stopped = sum(row.state is not StopState.NOT_STOPPED for row in found.rows)
     changing = sum(row.state is StopState.CHANGING for row in found.rows)
     running = sum(len(row.running) for row in found.rows)
-    yield (
-        f"{count_text(stopped, 'stack')} of {len(found.rows):,} stopped, {changing:,} may still change something; "
-        f"{count_text(running, 'run')} still running; failed: {len(found.failures):,}; without a stack: "
-        f"{found.without_stack:,}"
-    )
+    totals = [f"{stopped:,} of {count_text(len(found.rows), 'stack')} stopped"]
+    if changing:
+        totals.append(f"runs of {count_text(changing, 'stack')} may still change something")
+    if running:
+        totals.append(f"{count_text(running, 'run')} still in progress")
+    elif found.must_end:
+        totals.append("no run is in progress")
+    yield "; ".join([*totals, *unfinished_texts(found.failures, found.without_stack)])
     if dry_run:
         yield "nothing was changed; without --dry-run, the command stops them at once"
         return

@@ -77,8 +77,15 @@ def _heal(row: FoundHeal) -> dict[str, Any]:
 
 _STARTED = {StartedBy.PERSON: "a person", StartedBy.CONFIG: "AWS Config"}
 _LAYOUTS = (
-    [("Run", "VPC", "Subnet"), ("Route table", "Endpoint"), ("State", "Time (UTC)", "Endpoint is")],
-    [("Run", "Route table", "Endpoint", "VPC", "Subnet"), ("State", "Time (UTC)", "Endpoint is")],
+    [
+        ("Run", "VPC", "Subnet"),
+        ("Route table", "Endpoint", "Endpoint is"),
+        ("State", "Changed (UTC)", "Ended (UTC)", "Undone (UTC)"),
+    ],
+    [
+        ("Run", "Route table", "Endpoint", "VPC", "Subnet"),
+        ("State", "Changed (UTC)", "Ended (UTC)", "Undone (UTC)", "Endpoint is"),
+    ],
 )
 
 
@@ -88,22 +95,32 @@ def as_heals_table(found: FoundHeals, waiting: Sequence[WaitingHeals], screen: S
     if heals:
         yield from record_lines([_record(row) for row in heals], _LAYOUTS, screen)
         yield ""
-    known = [row for row in heals if row.heal.can_be_undone or row.heal.state is HealState.UNCONFIRMED]
-    if known:
-        yield "to undo them, or to see what to look for in CloudTrail if they are UNCONFIRMED:"
-        yield from (f"  {row.deployment.undo_command(row.heal.run.run_id)}" for row in known)
-        yield ""
+    undoable = [row for row in heals if row.heal.can_be_undone]
+    yield from _commands("to undo them, newest first:" if len(undoable) > 1 else "to undo it:", undoable)
+    unconfirmed = [row for row in heals if row.heal.state is HealState.UNCONFIRMED]
+    yield from _commands("UNCONFIRMED: to see what to look for in CloudTrail:", unconfirmed)
     for place in waiting:
         yield f"{place.deployment}: {waiting_problem(place.subnet_ids, place.deployment.start_command)}"
     yield _summary([row.heal for row in heals])
 
 
+def _commands(title: str, heals: Sequence[FoundHeal]) -> Iterator[str]:
+    """Yield the commands about these heals below a title; nothing if there are none."""
+    if heals:
+        yield title
+        yield from (f"  {row.deployment.undo_command(row.heal.run.run_id)}" for row in heals)
+        yield ""
+
+
 def _record(row: FoundHeal) -> Record:
     heal, run, place = row.heal, row.heal.run, row.deployment.place
+    undone_at = heal.undo.finished_at if heal.undo else ""
     cells = {
         "Run": run.run_id,
         "State": heal.state,
-        "Time (UTC)": heal.changed_at[:16],
+        "Changed (UTC)": healed_at(heal)[:16],
+        "Ended (UTC)": run.finished_at[:16],
+        "Undone (UTC)": undone_at[:16],
         "Route table": run.route_table_id,
         "Endpoint": run.endpoint_id,
         "Endpoint is": "new" if run.created_endpoint else "",
@@ -122,7 +139,7 @@ def _summary(heals: Sequence[PastHeal]) -> str:
         return "no heals: no run in the ledger changed anything here"
     counts = Counter(heal.state for heal in heals)
     listed = ", ".join(f"{counts[state]:,} {state}" for state in HealState if counts[state])
-    return f"{count_text(len(heals), 'heal')}: {listed} (UTC)"
+    return f"{count_text(len(heals), 'heal')}: {listed}"
 
 
 _what = partial(typer.Option, rich_help_panel="What to list")
@@ -156,7 +173,7 @@ def heals(
 ) -> None:
     """List past heals, and the command that undoes each of them.
 
-    Shows what each heal changed, when, in which run, and its state. The newest heal is first. Reads the ledger of each stack, and who started each run from Systems Manager, which lists runs
+    Shows what each heal changed, when, in which run, its state, and when it ended and was undone. The newest heal is first. Reads the ledger of each stack, and who started each run from Systems Manager, which lists runs
     for a limited time. In modes ON and APPROVAL, it also names the subnets that could be healed and for which AWS Config has
     started no run for a day. Changes nothing.
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from express_path_cli.automation.deployments import NOT_DEPLOYED
+from express_path_cli.automation.deployments import NOT_DEPLOYED, unfinished_texts
 from express_path_cli.automation.stack import StackName
 from express_path_cli.aws import options
 from express_path_cli.aws.account_options import DeploymentAccounts, taking
@@ -114,7 +114,8 @@ def _closing(result: UndoResult, found: FoundHeals, *, dry_run: bool) -> Iterato
         yield f"nothing was undone: {NOT_DEPLOYED}"
         return
     yield _totals(result)
-    yield f"read: {count_text(result.ledgers, 'ledger')}; without a stack: {found.without_stack:,}"
+    if unfinished := unfinished_texts(result.failures, found.without_stack):
+        yield f"read {count_text(result.ledgers, 'ledger')}; {'; '.join(unfinished)}"
     if dry_run:
         yield "nothing was changed; without --dry-run, the command asks and undoes them"
     elif any(outcome.state is UndoState.TO_UNDO for outcome in result.outcomes):

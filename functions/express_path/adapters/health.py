@@ -482,7 +482,7 @@ def endpoints_problem(aws: Aws) -> str:
             if _lets_nothing_through(endpoint, aws.region):
                 closed.append(endpoint["VpcEndpointId"])
         except (PolicyError, RecordError) as error:
-            unknown.append(f"the policy of an endpoint could not be judged: {error}")
+            unknown.append(f"the policy of an endpoint could not be evaluated: {error}")
     if closed:
         text = f"the policy of {', '.join(closed)} allows no {_SESSION}"
         unknown = [f"{text}: S3 Express cannot be reached from the subnets that use it", *unknown]

@@ -58,15 +58,6 @@ def test_state_of_a_heal(run: RunRecord, state: HealState, *, can_be_undone: boo
     assert (found.state, found.can_be_undone) == (state, can_be_undone)
 
 
-def test_time_is_that_of_the_last_change() -> None:
-    """The time is the end of the undo, otherwise the association, otherwise the start."""
-    undone = replace(HEAL, undo_run_id="undo-1")
-    assert [heal.changed_at for heal in past(undone, UNDO)] == [ONE]
-    assert [heal.changed_at for heal in past(undone)] == [NOON]
-    created = replace(HEAL, intended_at="", associated_at="", created_endpoint=True, started_at=ONE)
-    assert [heal.changed_at for heal in past(created)] == [ONE]
-
-
 def test_heal_that_a_later_one_replaced() -> None:
     """A replaced heal names the later one; a heal that only created an endpoint is not replaced."""
     [found] = past(HEAL, last="run-2")

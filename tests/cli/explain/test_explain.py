@@ -158,7 +158,7 @@ def test_what_is_unknown_is_named_with_how_to_find_out(scenario: str, unknown: s
     flagged_text = text_of(scenario, subnet_id, "--parameter", "unresolvedEgress=NON_COMPLIANT")
     annotation = from_dump(scenario, subnet_id)["annotation"]
     assert flagged_text.count(annotation) == 1
-    assert "blocked by NOT_A_NAT_PATH what to do:" in flagged_text
+    assert "blocker NOT_A_NAT_PATH what to do:" in flagged_text
     assert "The path could not be followed: " in flagged_text
 
 

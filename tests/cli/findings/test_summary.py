@@ -57,7 +57,7 @@ PUBLIC = replace(FLAGGED, reason=Reason.INTERNET_GATEWAY)
             2,
             False,
             [
-                "No path was judged: every subnet is NOT_APPLICABLE. The egress path of 1 of 2 subnets could not be determined."
+                "No path was evaluated: every subnet is NOT_APPLICABLE. The egress path of 1 of 2 subnets could not be determined."
             ],
         ),
         ([COMPLIANT], 1, True, ["No subnet that could be read is NON_COMPLIANT."]),

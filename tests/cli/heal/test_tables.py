@@ -75,7 +75,7 @@ def test_tables_of_a_scan(deployment: Deployment, builder: Builder, tmp_path: Pa
     assert plan.count("create gateway endpoint com.amazonaws.us-east-1.s3express (ipv4)") == 2
     line, judged = lines_about(plan, first.tables[0])
     assert judged.endswith(
-        "policies judged: none; not judged: identity policies, SCPs, RCPs, and policies of other accounts' buckets"
+        "no policy of a directory bucket or access point was checked, nor identity policies, SCPs, RCPs, and policies of other accounts' buckets"
     )
     assert "open TCP connections to S3 Express from 6 subnets will drop" in plan
     assert line.endswith(f"associate with the new endpoint; 2 subnets move: {', '.join(sorted(first.subnets[:2]))}")
@@ -316,7 +316,7 @@ def test_a_table_can_be_healed_in_part() -> None:
         "vpc-1:",
         f"  rtb-1: associate with vpce-1; 30 subnets move: {named}",
         "  rtb-1: warning DNS_ATTRIBUTES: off; turn them on",
-        "  rtb-1: policies judged: none; not judged: identity policies, SCPs, RCPs, and policies of other accounts' buckets",
+        "  rtb-1: no policy of a directory bucket or access point was checked, nor identity policies, SCPs, RCPs, and policies of other accounts' buckets",
         "  rtb-1: BLOCKED for subnet-1: PARTLY_NAT: some traffic",
         "  rtb-1: WOULD_NOT_CURE: 64:ff9b::/96 | rtb-9 stays: yes --- cli; give it IPv4",
     ]

@@ -152,7 +152,7 @@ def test_reads_the_policies_of_endpoints(tmp_path: Path) -> None:
     broken = file(tmp_path, "broken.json", {"VpcEndpoints": ["vpce-0a", {"VpcEndpointId": "vpce-0b"}]})
     result = invoke(["policies", path, broken])
     assert result.exit_code == 2
-    assert result.stderr.endswith("that are possible through the NAT; 2 documents could not be judged\n")
+    assert result.stderr.endswith("that are possible through the NAT; 2 documents could not be evaluated\n")
     assert f"vpce-0b in {broken}" in result.stderr
 
 
@@ -162,7 +162,7 @@ def test_a_repeated_key_is_an_error(tmp_path: Path) -> None:
     result = invoke(["policies", path])
     assert result.exit_code == 2
     assert "twice" in result.stderr
-    assert result.stderr.endswith("express-path: nothing could be judged\n")
+    assert result.stderr.endswith("express-path: no document could be evaluated\n")
 
 
 @pytest.mark.parametrize(

@@ -61,11 +61,15 @@ def test_table_fits_80_columns() -> None:
         ["123456789012", "us-east-1", "a", "person"],
     ]
     assert any(line.endswith("AWS Config") for line in lines)
+    undone = next(place for place, line in enumerate(lines) if line.startswith(heal_id(1)))
+    assert [line.split()[-1] for line in lines[undone : undone + 4]] == [
+        *("UNDONE", "2026-11-22T12:00", "2026-11-22T12:00", "2026-11-22T13:30")
+    ]
     assert f"Undone by: {UNDO_RUN}" in " ".join("".join(lines).split())
     assert [line.strip() for line in lines if line in (f"  {undo(number)}" for number in range(7))] == [
-        undo(number) for number in (6, 4, 3)
+        undo(number) for number in (4, 3, 6)
     ]
-    assert lines[-1] == "5 heals: 1 HEALED, 1 UNFINISHED, 1 UNCONFIRMED, 1 REPLACED, 1 UNDONE (UTC)"
+    assert lines[-1] == "5 heals: 1 HEALED, 1 UNFINISHED, 1 UNCONFIRMED, 1 REPLACED, 1 UNDONE"
 
 
 def undo(number: int) -> str:

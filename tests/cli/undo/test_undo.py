@@ -39,7 +39,6 @@ def test_it_shows_the_changes_and_makes_them(deployment: Deployment, builder: Bu
         f"  {vpc.table} no longer uses {endpoint}",
         f"  deleted: {endpoint}",
         "1 heal: 1 undone",
-        "read: 1 ledger; without a stack: 0",
     ]
     assert deployment.endpoints(vpc.id) == []
     again = invoke(["undo", healed, "--yes"])

@@ -28,11 +28,11 @@ def test_a_plan_says_what_blocks_it_what_warns_and_what_was_judged() -> None:
     plan = replace(planned(network()), blockers=(CONCERN,), warnings=(CONCERN,), judged=("bucket a",))
     text = "ROUTE_QUOTA: too many routes; remove some"
     assert list(finding_texts(plan))[:2] == [text, f"warning {text}"]
-    assert list(finding_texts(plan))[2].startswith("policies judged: bucket a; not judged: ")
+    assert list(finding_texts(plan))[2].startswith("policies checked: bucket a; not checked: ")
     blocked = replace(plan, action=PlanAction.BLOCKED)
     assert plan_text(blocked) == f"BLOCKED for subnet-1: {plan.annotation} | {text} | warning {text}"
-    assert judged_text([]).startswith("policies judged: none; ")
-    assert judged_text(list("abcdefg")).startswith("policies judged: a, b, c, d, e and 2 more; ")
+    assert judged_text([]).startswith("no policy of a directory bucket or access point was checked, nor ")
+    assert judged_text(list("abcdefg")).startswith("policies checked: a, b, c, d, e and 2 more; ")
 
 
 def test_evidence_stays_in_its_line() -> None:

@@ -72,12 +72,12 @@ def _warning_text(warning: Concern) -> str:
 
 
 def judged_text(holders: Sequence[str]) -> str:
-    """Return which policies were judged, and which a plan cannot read."""
+    """Return which policies were checked, and which a plan cannot read."""
+    unread = "identity policies, SCPs, RCPs, and policies of other accounts' buckets"
+    if not holders:
+        return f"no policy of a directory bucket or access point was checked, nor {unread}"
     more = f" and {len(holders) - MOST_NAMED} more" if len(holders) > MOST_NAMED else ""
-    return (
-        f"policies judged: {', '.join(holders[:MOST_NAMED]) or 'none'}{more}; not judged: identity policies, SCPs, RCPs, and "
-        "policies of other accounts' buckets"
-    )
+    return f"policies checked: {', '.join(holders[:MOST_NAMED])}{more}; not checked: {unread}"
 
 
 def how_to_undo(heal: RunRecord | None) -> str:
