@@ -14,6 +14,8 @@ from express_path.adapters.heal_reader import ENDED
 RUN_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _STOPPED = "stopped"
 """The last step of a heal that ends because somebody stopped all heals."""
+_CHANGING = frozenset({"create", "associate"})
+"""The steps of a heal that change the network."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +38,17 @@ class StepRun:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """The current state of a run. `outputs` are texts by step and name, such as plan.Details; answers.py reads them."""
+    """The current state of a run. `outputs` are texts by step and name, such as plan.Details; answers.py reads them.
+
+    has_all_steps: AWS leaves steps out of the answer about a run with many.
+    """
 
     id: str
     status: str
     steps: tuple[StepRun, ...]
     outputs: Mapping[str, str]
     failure: str
+    has_all_steps: bool = True
 
     @property
     def has_ended(self) -> bool:
@@ -53,6 +59,16 @@ class Run:
     def was_stopped(self) -> bool:
         """Return whether the heal ended without a further change because somebody stopped all heals."""
         return any(step.name == _STOPPED and step.status == "Success" for step in self.steps)
+
+    @property
+    def was_cancelled(self) -> bool:
+        """Return whether somebody ended the run in Systems Manager."""
+        return self.status == "Cancelled"
+
+    @property
+    def may_have_changed(self) -> bool:
+        """Return whether a heal may have changed the network: a step that changes it has begun, or may have."""
+        return not self.has_all_steps or any(step.name in _CHANGING and step.has_begun for step in self.steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +112,7 @@ def read_run(aws: Aws, run_id: str) -> Run:
         ),
         outputs,
         str(found.get("FailureMessage") or ""),
+        has_all_steps=not found.get("StepExecutionsTruncated"),
     )
 
 

@@ -70,7 +70,7 @@ def heal(
     After a failure, no more runs are started. In mode APPROVAL, it asks the approvers, and each heal starts once one of
     them approves. While heals are stopped (express-path stop), it starts nothing.
 
-    Exit status: 0 healed, or with --dry-run would be, or there is nothing to heal; 1 blocked or declined; 2 it failed, the
+    Exit status: 0 healed, or with --dry-run would be, or there is nothing to heal; 1 blocked or declined; 2 it failed or was stopped, the
     result is unknown, or there is no terminal to ask at.
     """
     named = _checked(targets, from_scan)

@@ -17,7 +17,8 @@ from express_path_cli.automation.stops import read_stop
 from express_path_cli.terminal.console import echo
 from express_path_cli.terminal.errors import OptionError, locating_errors, say
 
-STOPS_HINT = "undo still works; to allow heals again: express-path start"
+_ALLOW_HINT = "to allow heals again: express-path start"
+STOPS_HINT = f"undo still works; {_ALLOW_HINT}"
 """What people can do while heals are stopped."""
 
 KeepGoing = Annotated[bool, typer.Option("--keep-going", help="With several runs: continue after a failure.")]
@@ -80,7 +81,8 @@ def step_text(step: StepRun) -> str:
 class Batch:
     """Jobs that run the runbook that heals, all of them as dry runs or none.
 
-    succeeded: the jobs whose runs succeeded, with these. failed: the names of the jobs whose runs failed.
+    succeeded: the jobs whose runs succeeded, with these. failed, stopped: the names of the jobs whose runs failed, and of
+    those whose runs somebody stopped.
     """
 
     def __init__(
@@ -96,6 +98,7 @@ class Batch:
         self._shown: set[tuple[str, str]] = set()
         self.succeeded: list[tuple[Job, Run]] = []
         self.failed: list[str] = []
+        self.stopped: list[str] = []
 
     @property
     def not_started(self) -> list[str]:
@@ -105,14 +108,14 @@ class Batch:
     def run(self, *, keep_going: bool) -> None:
         """Start the runs and watch them.
 
-        After a failure, start no more runs, unless keep_going. Ctrl-C and a failed read or start stop only the
+        After a failure or a stop, start no more runs, unless keep_going. Ctrl-C and a failed read or start stop only the
         watching: what continues is printed. Raise LocatedError.
         """
         with locating_errors(self._deployment.place):
             try:
                 for job, run in self._queue.run(self._print_start, self._print_steps):
                     self._print_end(job, run)
-                    if self.failed and not keep_going:
+                    if (self.failed or self.stopped) and not keep_going:
                         self._stop()
             except (KeyboardInterrupt, ApiError):
                 self._print_rest()
@@ -133,23 +136,38 @@ class Batch:
                 echo(f"  {job.name}: {text}")
 
     def _print_end(self, job: Job, run: Run) -> None:
-        number = f"[{len(self.succeeded) + len(self.failed) + 1}/{self._total}]"
+        number = f"[{len(self.succeeded) + len(self.failed) + len(self.stopped) + 1}/{self._total}]"
         if has_succeeded(run):
             self.succeeded.append((job, run))
             echo(f"{number} {self._title} of {job.name}: done")
             if not self._is_dry_run:
                 self._print_healed(run)
             return
-        self.failed.append(job.name)
-        echo(f"{number} {self._title} of {job.name}: FAILED")
+        if run.was_stopped or run.was_cancelled:
+            self.stopped.append(job.name)
+            echo(f"{number} {self._title} of {job.name}: STOPPED")
+        else:
+            self.failed.append(job.name)
+            echo(f"{number} {self._title} of {job.name}: FAILED")
         say(f"{job.name}: {self._failure(run)}")
         for line in failed_steps(run):
             echo(f"  {line}")
-        if not self._is_dry_run:
+        if self._is_dry_run:
+            return
+        if run.may_have_changed:
             echo(f"  to undo its changes, if any: {self._deployment.undo_command(run.id)}")
+        elif not (run.was_stopped or run.was_cancelled):
+            echo("  nothing was changed")
 
     def _failure(self, run: Run) -> str:
         """Return how a run ended, why, and how to see more of it."""
+        link = self._deployment.run_link(run.id)
+        if run.was_stopped and not run.may_have_changed:
+            return f"nothing was changed, because somebody stopped all heals: {link} ({_ALLOW_HINT})"
+        if run.was_cancelled and not run.may_have_changed:
+            return f"nothing was changed, because somebody cancelled the run: {link}"
+        if run.was_cancelled:
+            return f"somebody cancelled run {run.id}, which may have changed something: {link}"
         if run.was_stopped:
             return f"run {run.id} ended without a further change, because somebody stopped all heals ({STOPS_HINT})"
         cause = cause_of(run) or "AWS gives no reason"

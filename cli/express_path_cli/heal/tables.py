@@ -293,12 +293,16 @@ def _apply(deployment: Deployment, plans: Sequence[TablePlan], given: HealOption
     batch.run(keep_going=given.keep_going)
     for line in _outcome(batch, deployment):
         echo(line)
-    return UNDETERMINED if batch.failed else 0
+    return UNDETERMINED if batch.failed or batch.stopped else 0
 
 
 def _outcome(batch: Batch, deployment: Deployment) -> Iterator[str]:
     """Yield how many route tables were healed, and the commands that undo those and heal the others."""
-    sums = [f"{len(batch.succeeded)} healed", f"{len(batch.failed)} failed"]
+    sums = [f"{len(batch.succeeded)} healed"]
+    if batch.failed:
+        sums.append(f"{len(batch.failed)} failed")
+    if batch.stopped:
+        sums.append(f"{len(batch.stopped)} stopped")
     if batch.not_started:
         sums.append(f"{len(batch.not_started)} not started")
     yield ", ".join(sums)

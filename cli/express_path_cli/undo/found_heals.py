@@ -87,7 +87,10 @@ class FoundHeals:
             return runs
         if runs or RUN_ID.fullmatch(target):
             where = "several ledgers have" if runs else "no ledger here has"
-            raise OptionError(f"{where} the heal of run {target}", "express-path heals lists heals")
+            raise OptionError(
+                f"{where} the heal of run {target}",
+                "a run that changed nothing has no heal to undo; express-path heals lists heals",
+            )
         ids = {target}
         if not re.fullmatch(r"(subnet|rtb|vpc)-[0-9a-f]+", target):
             ids = set()

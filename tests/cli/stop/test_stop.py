@@ -1,6 +1,7 @@
 """express-path stop and start, and what heal and undo say while heals are stopped."""
 
 import json
+import re
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from threading import Event, Thread
@@ -124,6 +125,40 @@ def test_a_heal_that_is_stopped_while_it_runs_is_not_done(deployment: Deployment
     result = invoke(["heal", vpc.subnet, "--yes"])
     assert result.exit_code == 2
     assert "ended without a further change, because somebody stopped all heals" in result.stderr
+
+
+def test_a_heal_that_is_stopped_before_it_changes_anything(deployment: Deployment, vpc: Vpc) -> None:
+    """It is not a failure. One sentence says that nothing was changed and where the run is, and no undo is recommended."""
+    deployment.sandbox.faults.before(
+        "ssm", "StartAutomationExecution", lambda: deployment.ledger.write(STOP_ID, stoppedAt="now", by="ann")
+    )
+    result = invoke(["heal", vpc.subnet, "--yes"])
+    assert (result.exit_code, deployment.changes()) == (2, [])
+    [run_id] = re.findall(rf"^heal of {vpc.table}: run (\S+)$", result.stdout, re.MULTILINE)
+    link = f"https://us-east-1.console.aws.amazon.com/systems-manager/automation/execution/{run_id}?region=us-east-1"
+    assert result.stderr == (
+        f"express-path: {vpc.table}: nothing was changed, because somebody stopped all heals: {link} "
+        "(to allow heals again: express-path start)\n"
+    )
+    assert result.stdout.splitlines()[-2:] == [f"[1/1] heal of {vpc.table}: STOPPED", "0 healed, 1 stopped"]
+    assert "to undo" not in result.stdout
+    hint = "a run that changed nothing has no heal to undo"
+    assert hint in invoke(["undo", run_id]).stderr
+
+
+@pytest.mark.parametrize(("step", "is_changed"), [("takeTurn", False), ("create", True)])
+def test_a_heal_that_somebody_cancels_is_not_a_failure(
+    deployment: Deployment, vpc: Vpc, step: str, *, is_changed: bool
+) -> None:
+    """Only if a change may have begun, the command that undoes it follows."""
+    with deployment.automation.killing(during=step, status="Cancelled"):
+        result = invoke(["heal", vpc.subnet, "--yes"])
+    assert (result.exit_code, bool(deployment.changes())) == (2, is_changed)
+    assert ("to undo its changes, if any" in result.stdout) is is_changed
+    assert ("nothing was changed, because somebody cancelled the run" in result.stderr) is not is_changed
+    assert ("which may have changed something" in result.stderr) is is_changed
+    assert "0 healed, 1 stopped" in result.stdout.splitlines()
+    assert "FAILED" not in result.stdout
 
 
 def test_stop_with_wait_ends_when_no_run_is_in_progress(deployment: Deployment, vpc: Vpc) -> None:
