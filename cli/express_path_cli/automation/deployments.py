@@ -16,6 +16,7 @@ from itertools import product
 from typing import Generic, TypeVar
 
 from express_path.adapters.aws import Aws
+from express_path.adapters.health import read_function
 from express_path.adapters.roll_out import Place, StackInstance
 from express_path.adapters.runbooks import Runbooks, runbooks_of
 from express_path.domain.verdict.parameters import RULE_NAME
@@ -176,6 +177,17 @@ class StackEvidence:
             raise problem
         return self.deployment
 
+    def checkable(self) -> Deployment:
+        """Return the deployment if it is confirmed, or if only its plan function is gone: a check of doctor says that.
+
+        Raise ApiError, OptionError.
+        """
+        function = self.deployment.plan_function_arn
+        if self.fault or not (self.asks_function and function):
+            return self.confirmed()
+        is_gone = read_function(self.deployment.new_clients().functions, function) is None
+        return self.deployment if is_gone else self.confirmed()
+
 
 @dataclass(frozen=True, slots=True)
 class FoundStacks(Generic[_Value]):
@@ -210,12 +222,12 @@ class OwnStacks(Generic[_Value]):
     refused: Mapping[str, ExpressPathError]
 
 
-def own_stacks(place: AccountRegion, profile: str | None) -> OwnStacks[Deployment]:
-    """Read the stacks of a Region of the caller's account. Raise ApiError if they cannot be listed.
+def own_stacks(place: AccountRegion, profile: str | None, task: Callable[[StackEvidence], _Value]) -> OwnStacks[_Value]:
+    """Run a task for each stack of a Region of the caller's account. Raise ApiError if they cannot be listed.
 
     What cannot be read of one stack, which anybody may have made, keeps nobody from using another one.
     """
-    return _each_own_stack(place, profile, "", StackEvidence.confirmed)
+    return _each_own_stack(place, profile, "", task)
 
 
 def _each_own_stack(

@@ -13,7 +13,7 @@ from express_path.adapters.recorder import read_recorder, read_recorder_status
 from express_path.adapters.remediation import read_remediation
 from express_path.domain.verdict.parameters import RULE_NAME
 from express_path.errors import ExpressPathError
-from express_path_cli.automation.deployments import own_stacks
+from express_path_cli.automation.deployments import StackEvidence, own_stacks
 from express_path_cli.automation.stack import Stack, read_stack
 from express_path_cli.aws.sessions import AccountRegion, read_caller
 from express_path_cli.installation.rule import Rule, find_rules, read_activity, read_times
@@ -64,7 +64,9 @@ class CheckContext:
         self.now = datetime.now(UTC)
         self.caller = SharedRead(lambda: read_caller(aws))
         self.stack = SharedRead(lambda: read_stack(aws.client("cloudformation"), stack_name))
-        self.stacks = SharedRead(lambda: own_stacks(AccountRegion(self.caller().account_id, aws), None))
+        self.stacks = SharedRead(
+            lambda: own_stacks(AccountRegion(self.caller().account_id, aws), None, StackEvidence.checkable)
+        )
         self.own_stack = SharedRead(self._own_stack)
         self.template = SharedRead(self._read_template)
         self.recorder = SharedRead(lambda: read_recorder(aws.config))

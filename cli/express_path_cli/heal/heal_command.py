@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from express_path_cli.automation.deployments import Deployment, in_few_lines, own_stacks
+from express_path_cli.automation.deployments import Deployment, StackEvidence, in_few_lines, own_stacks
 from express_path_cli.automation.stack import StackName
 from express_path_cli.aws import options
 from express_path_cli.aws.account_options import OneAccount, taking
@@ -99,7 +99,7 @@ def _deployment(here: AccountRegion, stack: str | None, profile: str | None) -> 
     Raise LocatedError, and OptionError if it is not clear which stack heals.
     """
     with locating_errors(here):
-        stacks = own_stacks(here, profile)
+        stacks = own_stacks(here, profile, StackEvidence.confirmed)
     named = [row for row in stacks.values if stack in (None, row.stack)]
     if len(named) > 1:
         raise OptionError(

@@ -56,6 +56,7 @@ OWN_TYPES = {
     "AWS::Oam::Sink": ("Sink", ""),
     "AWS::S3::Bucket": ("bucket", "BucketName"),
     "AWS::S3::BucketPolicy": ("bucket", "Bucket"),
+    "AWS::SecurityHub::AutomationRuleV2": ("automation-rulev2", ""),
     "AWS::SNS::Topic": ("topic", "TopicName"),
     "AWS::SNS::TopicPolicy": ("topic", "Topics"),
     "AWS::SQS::Queue": ("queue", "QueueName"),
