@@ -185,6 +185,10 @@ class Configuration:
         """Return whether the sources have an expression for a value."""
         return value in self._readings
 
+    def says(self, roots: Iterable[Value], words: Iterable[str]) -> bool:
+        """Return whether one of some words is the name of an attribute that these values may read."""
+        return any(not self._readings[value].words.isdisjoint(words) for value in self._followed(roots))
+
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def _read_module(self, address: str, bodies: Sequence[Body]) -> None:

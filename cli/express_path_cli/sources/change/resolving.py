@@ -69,6 +69,8 @@ _REWRITTEN = frozenset({"user_data", "user_data_base64", "user_data_replace_on_c
 """The arguments of instances that the provider writes in its own way."""
 _DOCUMENTS = {"mock_data": {"aws_iam_policy_document": {"defaults": {"json": "{}", "minified_json": "{}"}}}}
 """What a mock of AWS makes up of policies, whose form other resources check."""
+_NOT_GIVEN = frozenset({"status_message", "capacity_usage_summary", "transit_gateway_attachment_sync_states"})
+"""The parts of a firewall's status that Terraform makes up."""
 INVENTED = re.compile(r"[0-9a-z]{8}")
 """A text that Terraform makes up."""
 
@@ -368,6 +370,9 @@ class _Answer:
         untrue: defaultdict[str, set[str]] = defaultdict(set)
         for block in self._overrides.unread:
             untrue[block].add(EVERY)
+        if self._configuration.says(self._roots, _NOT_GIVEN):
+            for address in self._overrides.firewalls:
+                untrue[block_of(address)].add(STATUS)
         for address, row in self._rows.items():
             answers = [planned[address] for _, planned in runs]
             for name in answers[0].after or {}:
