@@ -8,10 +8,11 @@ runs the same each time. The second matrix is about pairs of paths, which are me
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from random import Random
+
+from msgspec import structs
 
 from express_path_cli.nat.saturation import ThroughputLimit
 from express_path_instrument.bench.classify import cause_of, load_points
@@ -237,7 +238,7 @@ def _measured(random: Random, limit: Limit, order: str) -> dict[str, BenchResult
     for turn, path in enumerate(order):
         run.shape = partial(_limited, limit, path, times)
         made_at = datetime(2026, 1, 1, tzinfo=UTC) + timedelta(minutes=turn)
-        found[f"{path}{turn}"] = replace(run.result(), path=MeasuredPath(path, "", (path,)), made_at=made_at)
+        found[f"{path}{turn}"] = structs.replace(run.result(), path=MeasuredPath(path, "", (path,)), made_at=made_at)
     return found
 
 
