@@ -146,21 +146,6 @@ def test_a_heal_that_is_stopped_before_it_changes_anything(deployment: Deploymen
     assert hint in invoke(["undo", run_id]).stderr
 
 
-@pytest.mark.parametrize(("step", "is_changed"), [("takeTurn", False), ("create", True)])
-def test_a_heal_that_somebody_cancels_is_not_a_failure(
-    deployment: Deployment, vpc: Vpc, step: str, *, is_changed: bool
-) -> None:
-    """Only if a change may have begun, the command that undoes it follows."""
-    with deployment.automation.killing(during=step, status="Cancelled"):
-        result = invoke(["heal", vpc.subnet, "--yes"])
-    assert (result.exit_code, bool(deployment.changes())) == (2, is_changed)
-    assert ("to undo its changes, if any" in result.stdout) is is_changed
-    assert ("nothing was changed, because somebody cancelled the run" in result.stderr) is not is_changed
-    assert ("which may have changed something" in result.stderr) is is_changed
-    assert "0 healed, 1 stopped" in result.stdout.splitlines()
-    assert "FAILED" not in result.stdout
-
-
 def test_stop_with_wait_ends_when_no_run_is_in_progress(deployment: Deployment, vpc: Vpc) -> None:
     """Until then, AWS Config does not delete the remediation. At the limit, the status is 2, and the run is named."""
     config = deployment.sandbox.client("config")
