@@ -121,7 +121,7 @@ def _totals(found: Stops, live: LiveOptions, status: int, *, dry_run: bool) -> I
     if dry_run:
         yield "nothing was changed; without --dry-run, the command stops them at once"
         return
-    yield "not stopped: ledgers that are made later, of new stacks and accounts; org/stop-heals-scp.json stops those, too"
+    yield "stacks and accounts that come later are not stopped; org/stop-heals-scp.json stops those, too"
     selected = " ".join(["", *live.options()])
     yield f"to undo what heals did, which still works: express-path heals{selected}"
     yield f"to allow heals again: express-path start{selected}"

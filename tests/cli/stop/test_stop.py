@@ -83,7 +83,7 @@ def test_stop_and_start(deployment: Deployment, vpc: Vpc) -> None:
     assert stopped.stdout.splitlines() == [
         f"stopped: {HERE}",
         "1 of 1 stack stopped",
-        "not stopped: ledgers that are made later, of new stacks and accounts; org/stop-heals-scp.json stops those, too",
+        "stacks and accounts that come later are not stopped; org/stop-heals-scp.json stops those, too",
         "to undo what heals did, which still works: express-path heals",
         "to allow heals again: express-path start",
     ]
