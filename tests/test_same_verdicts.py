@@ -209,11 +209,22 @@ def _differing(one: Verdicts, other: Verdicts) -> dict[str, tuple[Same | None, S
     return {key: pair for key, pair in both.items() if pair[0] != pair[1]}
 
 
-def _without_unrecorded(verdict: Same) -> Same:
+def _doubtful_tables(account: Account) -> set[str]:
+    """Return the main tables of VPCs with a regional NAT gateway, of whose own route table AWS Config records nothing."""
+    gateways = account.ec2.describe_nat_gateways()["NatGateways"]
+    vpc_ids = [gateway["VpcId"] for gateway in gateways if gateway.get("AvailabilityMode") == "regional"]
+    main = [{"Name": "association.main", "Values": ["true"]}, {"Name": "vpc-id", "Values": vpc_ids}]
+    return {table["RouteTableId"] for table in account.ec2.describe_route_tables(Filters=main)["RouteTables"]}
+
+
+def _without_unrecorded(verdict: Same, doubtful_tables: set[str]) -> Same:
     """Return the verdict without what AWS Config does not record.
 
-    That is transit gateway routes, Block Public Access, and whether a firewall translates.
+    That is transit gateway routes, Block Public Access, whether a firewall translates, and the table of a regional NAT
+    gateway, which may govern a subnet in place of the main table.
     """
+    if verdict.route_table_id in doubtful_tables:
+        return Same("NOT_APPLICABLE", "UNRESOLVED_EGRESS", None, ())
     kinds = [kind for kind, _, _ in verdict.path]
     if "APPLIANCE_ENDPOINT" in kinds and verdict.reason in ("ENDPOINT", "INTERNET_GATEWAY"):
         return verdict._replace(compliance="NOT_APPLICABLE", reason="UNRESOLVED_EGRESS")
@@ -231,7 +242,8 @@ def check(scene: Scene) -> Verdicts:
     (first, agreed), *others = ((name, source(scene)) for name, source in SOURCES.items())
     for name, verdicts in others:
         assert _differing(agreed, verdicts) == {}, f"{first} against {name}"
-    as_items_tell = {key: _without_unrecorded(verdict) for key, verdict in agreed.items()}
+    doubtful_tables = _doubtful_tables(scene.account)
+    as_items_tell = {key: _without_unrecorded(verdict, doubtful_tables) for key, verdict in agreed.items()}
     assert _differing(as_items_tell, aggregated(scene)) == {}, f"{first} against scan --aggregator"
     applicable = {key: verdict for key, verdict in agreed.items() if verdict.compliance != "NOT_APPLICABLE"}
     assert posted == applicable
