@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, fields, replace
 from datetime import date
 from enum import StrEnum
+from itertools import chain, count
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -270,10 +271,13 @@ def _patches_by_address(
     addresses |= {
         resource_id: address for resource_id, address in known_addresses.items() if _module(address) == module
     }
-    in_module = [address.removeprefix(module) for address in addresses.values()]
     # The code is made with a placeholder for each address. An expression then takes the place of each placeholder.
-    expressions = {re.sub(r"\W+", "_", expression).strip("_"): expression for expression in in_module}
-    placeholders = dict(zip(addresses, expressions, strict=True))
+    placeholders: dict[str, str] = {}
+    expressions: dict[str, str] = {}
+    for resource_id, address in addresses.items():
+        expression = address.removeprefix(module)
+        placeholders[resource_id] = _placeholder(expression, expressions)
+        expressions[placeholders[resource_id]] = expression
     rows_with_placeholders = [
         replace(row, route_table_id=placeholders.get(str(row.route_table_id), row.route_table_id)) for row in rows
     ]
@@ -293,7 +297,7 @@ def _patches_by_address(
         if tool == "terraform":
             attribute = ".id" if _RESOURCE.fullmatch(expression) else ""
             code = code.replace(f'"{placeholder}"', f"{expression}{attribute}")
-            code = code.replace(f" of {placeholder}", f" of {expression}")
+            code = re.sub(rf" of {placeholder}\b", f" of {expression}".replace("\\", r"\\"), code)
         else:
             code = re.sub(rf"(?m)(?<= ){placeholder}$", f"!Ref {placeholder}", code)
     if not code:
@@ -301,6 +305,13 @@ def _patches_by_address(
     if module.startswith("module."):
         code = f"# in {module.removesuffix('.')}\n{code}"
     return {tool: code}
+
+
+def _placeholder(expression: str, taken: Mapping[str, str]) -> str:
+    """Return a name for an expression that no other expression has: keys such as "a-b" and "a_b" make the same one."""
+    name = re.sub(r"\W+", "_", expression).strip("_")
+    numbered = (f"{name}_{number}" for number in count(2))
+    return next(free for free in chain([name], numbered) if taken.get(free, expression) == expression)
 
 
 def known_id(resource_id: str | None) -> str | None:

@@ -60,6 +60,24 @@ def test_a_reference_stands_for_an_id_that_is_not_known(tmp_path: Path) -> None:
     assert row["changedBy"] == ["aws_route.nat", "aws_route_table_association.private"]
 
 
+def test_code_for_two_tables_of_nearly_one_name_names_both(tmp_path: Path) -> None:
+    """Their addresses differ only in characters that no name of a placeholder has."""
+    plan = nat_route(network())
+    for name in ("a-b", "a_b"):
+        plan.subnet_with_table(name).add(
+            f"aws_route.{name}",
+            {"route_table_id": UNKNOWN, "destination_cidr_block": "0.0.0.0/0", "nat_gateway_id": UNKNOWN},
+            {
+                "route_table_id": [f"aws_route_table.{name}.id", f"aws_route_table.{name}"],
+                "nat_gateway_id": ["aws_nat_gateway.this.id", "aws_nat_gateway.this"],
+            },
+        )
+    found = invoke(["scan", "--plan", str(plan.write(tmp_path)), "--format", "json"])
+    code = found.stdout.replace("\\n", "\n")
+    for table in ("a-b", "a_b", "private"):
+        assert f" = aws_route_table.{table}.id\n" in code
+
+
 def test_the_document_of_a_plan_fits_the_schema(tmp_path: Path) -> None:
     """The schema describes what a plan adds."""
     schema = json.loads(invoke(["schema"]).stdout)
