@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from acceptance import plan
 from acceptance.facts import OUTPUT
 from acceptance.run import Run
+from config_rule_sandbox.local_aws import in_a_process
 
 pytestmark = pytest.mark.long
 
@@ -43,8 +45,24 @@ EVERYTHING = {
     "ssm": ["list_documents"],
 }
 """The calls that list what a run may make."""
-LEFT = "Nothing of the run is left."
+LEFT = "Nothing of the run is left in"
 COMMAND = [sys.executable, "-m", "acceptance"]
+LOOK = {
+    "Version": "2012-10-17",
+    "Statement": [{"Effect": "Allow", "Action": ["*:Describe*", "*:List*"], "Resource": "*"}],
+}
+"""What the test needs besides the policies of a run."""
+
+
+@pytest.fixture(scope="module")
+def local_aws() -> Iterator[None]:
+    """Start a sandbox that enforces the policies of a run, and let the environment lead to it."""
+    policies = json.dumps([*plan.policies(), LOOK])
+    with in_a_process("demo.local_aws", policies) as variables, pytest.MonkeyPatch.context() as patch:
+        patch.delenv("AWS_PROFILE", raising=False)
+        for name, value in variables.items():
+            patch.setenv(name, value)
+        yield
 
 
 @pytest.fixture

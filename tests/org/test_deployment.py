@@ -13,7 +13,7 @@ from config_rule_sandbox.dynamic import Client
 from config_rule_sandbox.http.direct import acting_in, direct_client
 from config_rule_sandbox.server import Sandbox
 from express_path.adapters.aws import Aws
-from express_path_cli.automation.deployments import own_stacks
+from express_path_cli.automation.deployments import StackEvidence, own_stacks
 from express_path_cli.automation.release import version_to_start
 from express_path_cli.aws.sessions import AccountRegion
 from tests.support.command import invoke
@@ -156,7 +156,7 @@ def test_commands_in_the_account_use_what_the_stack_set_deployed(organization: O
     stack = organization.deploy_rule("apps", region, **NAMED)
     assert stack.failure is None
     aws = replace(Aws.connect(region), credentials=organization.sandbox.credentials(account_id))
-    found = own_stacks(AccountRegion(account_id, aws), None)
+    found = own_stacks(AccountRegion(account_id, aws), None, StackEvidence.confirmed)
     assert found.refused == {}
     [deployment] = found.values
     assert (deployment.stack, deployment.ledger) == (stack.name, "express-path-ledger")

@@ -12,7 +12,7 @@ import pytest
 
 from express_path.adapters.aws import Aws
 from express_path_cli.automation import release
-from express_path_cli.automation.deployments import own_stacks
+from express_path_cli.automation.deployments import StackEvidence, own_stacks
 from express_path_cli.automation.release import content_hash, version_to_start
 from express_path_cli.aws.sessions import AccountRegion
 from express_path_cli.terminal.errors import OptionError
@@ -45,7 +45,7 @@ def test_a_key_that_occurs_twice_is_not_the_release_s(key: str) -> None:
 
 def test_the_version_that_was_compared_is_the_one_to_start(deployment: Deployment) -> None:
     """A runbook that differs is refused, also if only its default version does. The refusal names the version to use."""
-    [found] = own_stacks(AccountRegion.of_caller(Aws.connect("us-east-1")), None).values
+    [found] = own_stacks(AccountRegion.of_caller(Aws.connect("us-east-1")), None, StackEvidence.confirmed).values
     ssm = deployment.ssm
     assert version_to_start(found, UNDO) == "1"
     changed = json.dumps(runbook(UNDO) | {"description": "another"})
@@ -63,7 +63,7 @@ def test_the_version_that_was_compared_is_the_one_to_start(deployment: Deploymen
 def test_a_runbook_that_starts_another_is_compared_with_it(deployment: Deployment) -> None:
     """The run that asks for an approval starts the runbook that heals, in its default version."""
     deployment.publish(APPROVED)
-    [found] = own_stacks(AccountRegion.of_caller(Aws.connect("us-east-1")), None).values
+    [found] = own_stacks(AccountRegion.of_caller(Aws.connect("us-east-1")), None, StackEvidence.confirmed).values
     assert version_to_start(found, APPROVED) == "1"
     changed = json.dumps(runbook(HEAL) | {"description": "another"})
     deployment.ssm.update_document(Name=HEAL, Content=changed, DocumentVersion="$LATEST")
