@@ -148,14 +148,18 @@ def test_both_heal_in_the_same_way(
     monkeypatch: pytest.MonkeyPatch,
     situation: str,
 ) -> None:
-    """On two equal networks, both run the same steps and make the same changes, also in a second run."""
+    """On two equal networks, both run the same steps and make the same changes, also in a second run.
+
+    The plan after a failed heal reads that heal's run from Systems Manager, which does not know a run of the other
+    implementation. So there is no second run then.
+    """
     deployment.automation.knobs.closed_calendars.add("Freeze")
     monkeypatch.setenv("CHANGE_CALENDAR_NAME", "Freeze" if situation == "closed calendar" else "")
     if situation == "denied change":
         deployment.sandbox.faults.deny("ec2", "ModifyVpcEndpoint")
     given = {"DryRun": str(situation == "dry run").lower()}
     ours, theirs = Vpc(builder), Vpc(builder)
-    for _ in range(2):
+    for _ in range(1 if situation == "denied change" else 2):
         run = deployment.heal(ours.subnet, **given)
         parameters = {"SubnetId": theirs.subnet, **deployment.given, **given}
         check_same(run, other.run(HEAL, parameters, deployment.sandbox))
