@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from express_path.domain.policies.denials import denials, restrictions
-from express_path.domain.policies.documents import Condition, Element, parse_policy
+from express_path.domain.policies.documents import Condition, Element, listed, parse_policy
 from express_path.errors import PolicyError, RecordError
 
 FROM_ELSEWHERE = {"NotIpAddress": {"aws:SourceIp": "203.0.113.0/24"}}
@@ -47,6 +47,12 @@ def test_reads_each_element() -> None:
     )
     assert three.conditions == (Condition("StringLike", "ForAllValues", True, "aws:TagKeys", ("a", "1", "true")),)
     assert str(three.conditions[0]) == "ForAllValues:StringLikeIfExists aws:TagKeys a, 1, true"
+
+
+@pytest.mark.parametrize(("element", "expected"), [(None, []), ("a", ["a"]), (["a", "b"], ["a", "b"]), ([], [])])
+def test_an_element_is_a_list(element: object, expected: list[str]) -> None:
+    """An element may be absent, one value, or a list."""
+    assert listed(element) == expected
 
 
 def test_reads_a_single_statement_and_text() -> None:
