@@ -20,7 +20,8 @@ def local_aws() -> LocalAws:
     """Return the local AWS. What is deployed there as express-path's code is not run: this checkout's code is."""
 
     def made(name: str, variables: Mapping[str, str]) -> Callable[..., Any]:
-        account_id = boto3.client("sts").get_caller_identity()["Account"]  # with the credentials of the function's role
+        # A session of its own has the credentials of the function's role; boto3's default one keeps those that it had first.
+        account_id = boto3.Session().client("sts").get_caller_identity()["Account"]
         return handler_of(name, os.environ | dict(variables), account_id)
 
     return LocalAws(handlers={name: partial(made, name) for name in (EVALUATE, HEALTH, PLAN)})
