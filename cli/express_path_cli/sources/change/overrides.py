@@ -1,9 +1,9 @@
 """What a test gives Terraform in place of what AWS would make: only values that are true after the apply.
 
 An id that does not exist yet is one of our own, and it is the same under all its names: a VPC's main route table may also be
-adopted by a resource, and an instance's first interface may be one too. Where that cannot be told, nothing is given, and
-Terraform itself leaves unknown what follows from it. Terraform makes up all else of a resource for which something is given,
-so that is never believed (resolving.py). https://developer.hashicorp.com/terraform/language/tests/mocking describes overrides.
+adopted by a resource, and an instance's first interface may be one too. If the names of an ID cannot be determined, the
+resource gets no override, and Terraform leaves everything that depends on it unknown. Terraform makes up all other values of a
+resource with an override, so those are never believed (resolving.py). https://developer.hashicorp.com/terraform/language/tests/mocking describes overrides.
 """
 
 import re
