@@ -165,7 +165,12 @@ def _show_reason(reason: Reason, parameters: RuleParameters, form: TextFormat) -
     console.print(_line(f"[bold]{reason}[/bold]  [{STYLES[compliance]}]{compliance}[/]"))
     console.print(_line(f"{MEANINGS[reason][0].upper()}{MEANINGS[reason][1:]}."))
     console.print(*_heading("What to do"), _line(remedy or "Nothing.", 2), sep="\n")
-    for title, text in {"Read": PAGES[reason], "Find these subnets": f"express-path scan --show {reason}"}.items():
+    # Only a change takes a path away.
+    plan = " --plan plan.json" if reason is Reason.LOSES_PATH else ""
+    for title, text in {
+        "Read": PAGES[reason],
+        "Find these subnets": f"express-path scan{plan} --show {reason}",
+    }.items():
         console.print(*_heading(title), sep="\n")
         console.print(Text(f"  {text}"), soft_wrap=True)  # to be copied
 

@@ -351,6 +351,11 @@ def test_a_reason_is_explained_under_the_rules_parameters() -> None:
     assert (found["reason"], found["compliance"]) == ("INTERNET_GATEWAY", "NON_COMPLIANT")
 
 
+def test_only_a_plan_has_subnets_that_lose_their_path() -> None:
+    """The command that finds them names a plan, because no network alone shows them."""
+    assert "express-path scan --plan plan.json --show LOSES_PATH" in invoke(["explain", "LOSES_PATH"]).output
+
+
 def test_an_unknown_subnet_is_one_line(sandbox: Sandbox, tmp_path: Path) -> None:
     """It is named with where it was searched; the command that lists a dump's subnets can be copied."""
     folder = tmp_path / "my dump"
